@@ -1,0 +1,72 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"time"
+)
+
+// Config says where the server keeps its data and how it runs. Only Dir has to be set.
+type Config struct {
+	// Dir is the data directory. It is made when it does not exist; when it does, it has to be
+	// empty or one that this package made.
+	Dir string
+
+	// SyncInterval, when not zero, gives up syncing before every acknowledgement and syncs at
+	// this interval instead. A process that dies still loses nothing then, but a machine that
+	// loses power loses up to the last interval, and a stream whose creation was not synced yet
+	// as a whole. The default, zero, is to sync always.
+	SyncInterval time.Duration
+
+	// Listen is the address of a TCP listener for NATS clients, as host:port; port 0 is any free
+	// one. The default, empty, is no listener. Clients need no password, so the host has to be a
+	// loopback address.
+	Listen string
+
+	// MaxPayload is the largest message in bytes. The default, zero, is 1 MiB, which is also
+	// what an event is cut to fit in.
+	MaxPayload int32
+
+	// Logger takes what the server has to say. The default, nil, is to say nothing.
+	Logger *slog.Logger
+}
+
+const defaultMaxPayload = 1 << 20
+
+func (c Config) validate() error {
+	var faults []error
+	if c.Dir == "" {
+		faults = append(faults, errors.New("no data directory given"))
+	}
+	if c.SyncInterval < 0 {
+		faults = append(faults, fmt.Errorf("sync interval %s is negative", c.SyncInterval))
+	}
+	if c.MaxPayload < 0 {
+		faults = append(faults, fmt.Errorf("maximum payload %d is negative", c.MaxPayload))
+	}
+	if c.Listen != "" {
+		if _, _, err := c.listen(); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// listen splits Listen into host and port.
+func (c Config) listen() (string, int, error) {
+	host, portText, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return "", 0, fmt.Errorf("listen address %q is not host:port", c.Listen)
+	}
+	port, err := strconv.ParseUint(portText, 10, 16)
+	if err != nil {
+		return "", 0, fmt.Errorf("listen address %q has no port number", c.Listen)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return "", 0, fmt.Errorf("listen address %q is not on loopback: clients need no password, so run a NATS server of your own for other machines", c.Listen)
+	}
+	return host, int(port), nil
+}
