@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Event is one immutable fact about one group, one topic or one cluster: the body of one
@@ -55,8 +56,26 @@ type Event struct {
 	Operation  *Operation  // operator
 	Snapshot   *Snapshot   // snapshot
 
-	// unknown holds the fields that a newer version wrote, so that they survive a round trip.
+	// unknown and inner hold the fields that a newer version wrote, of the event itself and of
+	// the messages in it, so that they survive a round trip.
 	unknown []byte
+	inner   []innerUnknown
+}
+
+// innerUnknown is what was not understood inside the message that is field num of the event.
+type innerUnknown struct {
+	num    protowire.Number
+	fields []byte
+}
+
+// unknownOf returns what was not understood inside field num.
+func (e *Event) unknownOf(num protowire.Number) []byte {
+	for i := range e.inner {
+		if e.inner[i].num == num {
+			return e.inner[i].fields
+		}
+	}
+	return nil
 }
 
 // Source says who reported an event and where it stood there.

@@ -54,6 +54,8 @@ type Member struct {
 	RebalanceTimeoutMillis int32
 	Subscriptions          []string
 	Assigned               []TopicPartitions
+
+	unknown []byte // fields of a newer version
 }
 
 // TopicPartitions is a set of partitions of one topic, which a classic member names by name
@@ -62,6 +64,8 @@ type TopicPartitions struct {
 	Topic      string
 	TopicID    uuid.UUID
 	Partitions []int32
+
+	unknown []byte // fields of a newer version
 }
 
 // TopicInfo is what became of a topic.
@@ -122,6 +126,8 @@ type OpenTransaction struct {
 	First      int64 // position of its first record
 	Since      Time  // record timestamp of that record
 	Rows       []PendingOffset
+
+	unknown []byte // fields of a newer version
 }
 
 // PendingOffset is a row that a transaction will apply if it commits.

@@ -1,0 +1,390 @@
+package ledger
+
+import (
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Decode decodes one event. The event shares no memory with b. Any error is a
+// [*DamagedError].
+func Decode(b []byte) (Event, error) {
+	var d Decoder
+	var e Event
+	if err := d.Decode(b, &e); err != nil {
+		return Event{}, err
+	}
+	return e, nil
+}
+
+// Decoder decodes events one after the other and reuses memory: strings that come again are
+// shared between events. The zero Decoder is ready. It is not for use by several goroutines.
+type Decoder struct {
+	names    interned // of clusters, groups, topics, members
+	texts    interned // metadata and other free text, kept apart so that it does not push names out
+	columns  rowColumns
+	elements []uint64
+	budget   int // rows that the event may still have
+}
+
+// Decode decodes b into e. What was in e is lost; its lists of rows are used again, so an
+// event that is to be kept is cloned first. Strings and all other parts of e may be kept. On
+// an error, always a [*DamagedError], e holds nothing of use.
+func (d *Decoder) Decode(b []byte, e *Event) error {
+	*e = Event{Offsets: e.Offsets[:0], Updates: e.Updates[:0], Before: e.Before[:0]}
+	d.budget = MaxRows
+	var delayed [30][]byte // messages that need id and time of the event
+	var millis, notBefore int64
+	hasNotBefore := false
+	f := fields{schema: &eventSchema, rest: b}
+	for f.next() {
+		switch f.num {
+		case 1:
+			e.ID = f.uuid()
+		case 2:
+			e.Kind = Kind(f.int32())
+		case 3:
+			e.Cluster = d.names.of(f.bytes())
+		case 4:
+			e.Group = d.names.of(f.bytes())
+		case 5:
+			e.Topic = d.names.of(f.bytes())
+		case 6:
+			millis = f.sint64()
+		case 11:
+			notBefore, hasNotBefore = f.sint64(), true
+		case 12:
+			e.Reason = d.texts.of(f.bytes())
+		case 13:
+			e.Actor = d.names.of(f.bytes())
+		case 14:
+			e.ActorVerified = f.bool()
+		case 15:
+			e.Plan = d.texts.of(f.bytes())
+		case 16:
+			e.Cause = Cause(f.int32())
+		case 17:
+			e.CauseInferred = f.bool()
+		case 18:
+			e.Part = f.int32()
+		case 19:
+			e.Parts = f.int32()
+		case 7, 8, 9, 10, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29:
+			delayed[f.num] = f.once()
+			if delayed[f.num] == nil {
+				delayed[f.num] = []byte{}
+			}
+		default:
+			e.unknown = append(e.unknown, f.raw...)
+		}
+	}
+	if f.err != nil {
+		return f.err
+	}
+	e.Time = idTime(e.ID).plus(millis)
+	if hasNotBefore {
+		e.NotBefore = e.Time.plus(notBefore)
+	}
+	for num, inner := range delayed {
+		if inner == nil {
+			continue
+		}
+		unknown, err := d.inner(e, protowire.Number(num), inner)
+		if err != nil {
+			return err
+		}
+		if len(unknown) > 0 {
+			e.inner = append(e.inner, innerUnknown{protowire.Number(num), unknown})
+		}
+	}
+	return nil
+}
+
+// inner decodes the message that is field num of the event, and returns what it did not
+// understand of it.
+func (d *Decoder) inner(e *Event, num protowire.Number, b []byte) (unknown []byte, err error) {
+	switch num {
+	case 7:
+		return d.source(b, &e.Source)
+	case 8:
+		e.Offsets, unknown, err = d.rows(b, e, e.Offsets)
+	case 9:
+		e.Updates, unknown, err = d.rows(b, e, e.Updates)
+	case 10:
+		e.Before, unknown, err = d.rows(b, e, e.Before)
+	case 20:
+		e.Membership = &Membership{}
+		return d.membership(b, e, e.Membership)
+	case 21:
+		e.TopicInfo = &TopicInfo{}
+		return d.topicInfo(b, e.TopicInfo)
+	case 22:
+		e.Watermarks = &Watermarks{}
+		return d.watermarks(b, e.Watermarks)
+	case 23:
+		e.Cursor = &Cursor{}
+		return d.cursor(b, e, e.Cursor)
+	case 24:
+		e.Gap = &Gap{}
+		return d.gap(b, e, e.Gap)
+	case 25:
+		e.Opaque = &Opaque{}
+		return d.opaque(b, e, e.Opaque)
+	case 26:
+		e.Claim = &Claim{}
+		return d.claim(b, e.Claim)
+	case 27:
+		e.Checkpoint = &Checkpoint{}
+		return d.checkpoint(b, e.Checkpoint)
+	case 28:
+		e.Operation = &Operation{}
+		return d.operation(b, e.Operation)
+	case 29:
+		e.Snapshot = &Snapshot{}
+		return d.snapshot(b, e.Snapshot)
+	}
+	return unknown, err
+}
+
+func (d *Decoder) source(b []byte, s *Source) (unknown []byte, err error) {
+	f := fields{schema: &sourceSchema, rest: b}
+	for f.next() {
+		switch f.num {
+		case 1:
+			s.Kind = SourceKind(f.int32())
+		case 2:
+			s.Partition = f.int32()
+		case 3:
+			s.LeaderEpoch = f.epoch()
+		case 4:
+			s.Offset = f.int64()
+		case 5:
+			s.Transactional = f.bool()
+		case 6:
+			s.ProducerID = f.sint64()
+		case 7:
+			s.Instance = d.names.of(f.bytes())
+		default:
+			unknown = append(unknown, f.raw...)
+		}
+	}
+	return unknown, f.err
+}
+
+func (d *Decoder) membership(b []byte, e *Event, m *Membership) (unknown []byte, err error) {
+	f := fields{schema: &membershipSchema, rest: b}
+	for f.next() {
+		switch f.num {
+		case 1:
+			m.Type = GroupType(f.int32())
+		case 2:
+			m.RecordType = f.int16()
+		case 3:
+			m.Deleted = f.bool()
+		case 4:
+			m.Generation = f.int32()
+		case 5:
+			m.ProtocolType = d.names.of(f.bytes())
+		case 6:
+			m.Protocol = d.names.of(f.bytes())
+		case 7:
+			m.Leader = d.names.of(f.bytes())
+		case 8:
+			m.StateTime = e.Time.plus(f.sint64())
+		case 9:
+			m.Members = append(m.Members, Member{})
+			err := d.member(f.bytes(), &m.Members[len(m.Members)-1])
+			if err != nil {
+				return nil, err
+			}
+		default:
+			unknown = append(unknown, f.raw...)
+		}
+	}
+	return unknown, f.err
+}
+
+func (d *Decoder) member(b []byte, m *Member) error {
+	f := fields{schema: &memberSchema, rest: b}
+	for f.next() {
+		switch f.num {
+		case 1:
+			m.ID = d.names.of(f.bytes())
+		case 2:
+			m.InstanceID = d.names.of(f.bytes())
+		case 3:
+			m.ClientID = d.names.of(f.bytes())
+		case 4:
+			m.Host = d.names.of(f.bytes())
+		case 5:
+			m.SessionTimeoutMillis = f.int32()
+		case 6:
+			m.RebalanceTimeoutMillis = f.int32()
+		case 7:
+			m.Subscriptions = append(m.Subscriptions, d.names.of(f.bytes()))
+		case 8:
+			m.Assigned = append(m.Assigned, TopicPartitions{})
+			if err := d.topicPartitions(f.bytes(), &m.Assigned[len(m.Assigned)-1]); err != nil {
+				return err
+			}
+		default:
+			m.unknown = append(m.unknown, f.raw...)
+		}
+	}
+	return f.err
+}
+
+func (d *Decoder) topicPartitions(b []byte, t *TopicPartitions) error {
+	f := fields{schema: &topicPartitionsSchema, rest: b}
+	for f.next() {
+		switch f.num {
+		case 1:
+			t.Topic = d.names.of(f.bytes())
+		case 2:
+			t.TopicID = f.uuid()
+		case 3:
+			next := int32(0)
+			for packed := f.once(); len(packed) > 0; {
+				v, n := protowire.ConsumeVarint(packed)
+				if n < 0 {
+					f.fail("cut or invalid")
+					break
+				}
+				next += unzigzag32(v)
+				t.Partitions = append(t.Partitions, next)
+				next++
+				packed = packed[n:]
+			}
+		default:
+			t.unknown = append(t.unknown, f.raw...)
+		}
+	}
+	return f.err
+}
+
+func (d *Decoder) topicInfo(b []byte, t *TopicInfo) (unknown []byte, err error) {
+	f := fields{schema: &topicInfoSchema, rest: b}
+	for f.next() {
+		switch f.num {
+		case 1:
+			t.TopicID = f.uuid()
+		case 2:
+			t.Partitions = f.int32()
+		case 3:
+			t.Deleted = f.bool()
+		case 4:
+			t.Recreated = f.bool()
+		default:
+			unknown = append(unknown, f.raw...)
+		}
+	}
+	return unknown, f.err
+}
+
+func (d *Decoder) gap(b []byte, e *Event, g *Gap) (unknown []byte, err error) {
+	f := fields{schema: &gapSchema, rest: b}
+	for f.next() {
+		switch f.num {
+		case 1:
+			g.OfGroup = f.bool()
+		case 2:
+			g.SourcePartition = f.int32()
+		case 3:
+			g.First = f.int64()
+		case 4:
+			g.Last = f.int64()
+		case 5:
+			g.From = e.Time.plus(f.sint64())
+		case 6:
+			g.To = e.Time.plus(f.sint64())
+		default:
+			unknown = append(unknown, f.raw...)
+		}
+	}
+	return unknown, f.err
+}
+
+func (d *Decoder) opaque(b []byte, e *Event, o *Opaque) (unknown []byte, err error) {
+	f := fields{schema: &opaqueSchema, rest: b}
+	for f.next() {
+		switch f.num {
+		case 1:
+			o.Key = append([]byte{}, f.bytes()...)
+		case 2:
+			o.Value = slices.Clone(f.bytes())
+		case 3:
+			o.ValueNull = f.bool()
+		case 4:
+			o.Timestamp = e.Time.plus(f.sint64())
+		case 5:
+			o.Problem = d.texts.of(f.bytes())
+		default:
+			unknown = append(unknown, f.raw...)
+		}
+	}
+	return unknown, f.err
+}
+
+func (d *Decoder) claim(b []byte, c *Claim) (unknown []byte, err error) {
+	f := fields{schema: &claimSchema, rest: b}
+	for f.next() {
+		switch f.num {
+		case 1:
+			c.Instance = d.names.of(f.bytes())
+		case 2:
+			c.Previous = d.names.of(f.bytes())
+		default:
+			unknown = append(unknown, f.raw...)
+		}
+	}
+	return unknown, f.err
+}
+
+func (d *Decoder) checkpoint(b []byte, c *Checkpoint) (unknown []byte, err error) {
+	f := fields{schema: &checkpointSchema, rest: b}
+	for f.next() {
+		switch f.num {
+		case 1:
+			c.Name = d.texts.of(f.bytes())
+		default:
+			unknown = append(unknown, f.raw...)
+		}
+	}
+	return unknown, f.err
+}
+
+func (d *Decoder) operation(b []byte, o *Operation) (unknown []byte, err error) {
+	f := fields{schema: &operationSchema, rest: b}
+	for f.next() {
+		switch f.num {
+		case 1:
+			o.Action = d.names.of(f.bytes())
+		case 2:
+			o.Target = d.texts.of(f.bytes())
+		case 3:
+			o.Body = slices.Clone(f.bytes())
+		default:
+			unknown = append(unknown, f.raw...)
+		}
+	}
+	return unknown, f.err
+}
+
+func (d *Decoder) snapshot(b []byte, s *Snapshot) (unknown []byte, err error) {
+	f := fields{schema: &snapshotSchema, rest: b}
+	for f.next() {
+		switch f.num {
+		case 1:
+			s.Name = d.texts.of(f.bytes())
+		case 2:
+			s.Seq = f.uint()
+		case 3:
+			s.Digest = slices.Clone(f.bytes())
+		case 4:
+			s.Bytes = f.int64()
+		default:
+			unknown = append(unknown, f.raw...)
+		}
+	}
+	return unknown, f.err
+}

@@ -1,0 +1,221 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// Validate returns everything that is wrong with e, joined, or nil. The error matches
+// [ErrInvalid]. It is for writers: it refuses an event that says less or more than its kind,
+// but nothing that Kafka can store, such as negative offsets, the empty group or names and
+// metadata of any bytes.
+func (e *Event) Validate() error {
+	var c check
+	e.validateEnvelope(&c)
+	e.validateScope(&c)
+	e.validatePayload(&c)
+	e.validateRows(&c)
+	e.validateContent(&c)
+	if len(c.faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w %s event: %w", ErrInvalid, e.Kind, errors.Join(c.faults...))
+}
+
+// check collects faults.
+type check struct{ faults []error }
+
+// that records a fault unless ok.
+func (c *check) that(ok bool, format string, args ...any) {
+	if !ok {
+		c.faults = append(c.faults, fmt.Errorf(format, args...))
+	}
+}
+
+// rule says what an event of a kind holds beside its envelope.
+type rule struct {
+	scope   scope
+	payload string // name of the payload it must have; empty for none
+	rows    bool   // it may have rows
+	needs   bool   // it must have at least one
+	dated   bool   // its rows have an effective time
+	updates bool
+	before  bool
+	cause   bool
+}
+
+type scope int
+
+const (
+	scopeCluster scope = iota
+	scopeGroup
+	scopeTopic
+)
+
+var rules = [...]rule{
+	KindUpdated:    {scope: scopeGroup, rows: true, needs: true, dated: true},
+	KindCommitted:  {scope: scopeGroup, rows: true, needs: true, dated: true, updates: true},
+	KindReset:      {scope: scopeGroup, rows: true, needs: true, dated: true, before: true},
+	KindDeleted:    {scope: scopeGroup, rows: true, needs: true, dated: true, cause: true},
+	KindFailed:     {scope: scopeGroup, rows: true, needs: true, dated: true, cause: true},
+	KindIntent:     {scope: scopeGroup, rows: true, needs: true, before: true},
+	KindClaim:      {scope: scopeGroup, payload: "claim"},
+	KindCheckpoint: {scope: scopeGroup, payload: "checkpoint", rows: true},
+	KindGroup:      {scope: scopeGroup, payload: "membership"},
+	KindTopic:      {scope: scopeTopic, payload: "topic_info"},
+	KindWatermarks: {payload: "watermarks"},
+	KindCursor:     {payload: "cursor"},
+	KindGap:        {payload: "gap", rows: true, cause: true},
+	KindOpaque:     {payload: "opaque"},
+	KindOperator:   {payload: "operation"},
+	KindSnapshot:   {payload: "snapshot"},
+}
+
+// rule is false for a kind that this version does not know: it must not write one.
+func (e *Event) rule() (rule, bool) {
+	if e.Kind <= 0 || int(e.Kind) >= len(rules) {
+		return rule{}, false
+	}
+	r := rules[e.Kind]
+	if e.Kind == KindGap && e.Gap != nil && e.Gap.OfGroup {
+		r.scope = scopeGroup
+	}
+	return r, true
+}
+
+func (e *Event) validateEnvelope(c *check) {
+	_, known := e.rule()
+	c.that(known, "kind %d is not one of this version", int32(e.Kind))
+	c.that(e.ID.Version() == 7, "id %s is no UUIDv7", e.ID)
+	c.that(e.Cluster != "", "no cluster")
+	c.that(e.Time.Known(), "no time")
+	c.that(!e.NotBefore.After(e.Time), "not before %s, which is after its time %s", e.NotBefore, e.Time)
+	c.that(e.Source.Kind >= SourceTail && e.Source.Kind <= SourceOperator, "source kind %d is not one of this version", int32(e.Source.Kind))
+	c.that(e.Parts == 0 && e.Part == 0 || e.Parts >= 2 && e.Part >= 1 && e.Part <= e.Parts, "part %d of %d", e.Part, e.Parts)
+	c.that(e.rowCount() <= MaxRows, "%d rows, and at most %d fit", e.rowCount(), MaxRows)
+}
+
+func (e *Event) validateScope(c *check) {
+	r, known := e.rule()
+	if !known {
+		return
+	}
+	c.that(e.Group == "" || r.scope == scopeGroup, "group %q of an event that is not about a group", e.Group)
+	c.that((e.Topic != "") == (r.scope == scopeTopic), "topic %q", e.Topic)
+	c.that(r.cause || e.Cause == CauseUnknown && !e.CauseInferred, "cause %s", e.Cause)
+	c.that(e.Cause >= 0 && int(e.Cause) < len(causeNames), "cause %d is not one of this version", int32(e.Cause))
+}
+
+func (e *Event) validatePayload(c *check) {
+	r, known := e.rule()
+	if !known {
+		return
+	}
+	for _, p := range []struct {
+		name  string
+		there bool
+	}{
+		{"membership", e.Membership != nil},
+		{"topic_info", e.TopicInfo != nil},
+		{"watermarks", e.Watermarks != nil},
+		{"cursor", e.Cursor != nil},
+		{"gap", e.Gap != nil},
+		{"opaque", e.Opaque != nil},
+		{"claim", e.Claim != nil},
+		{"checkpoint", e.Checkpoint != nil},
+		{"operation", e.Operation != nil},
+		{"snapshot", e.Snapshot != nil},
+	} {
+		c.that(p.there || p.name != r.payload, "no %s", p.name)
+		c.that(!p.there || p.name == r.payload, "a %s", p.name)
+	}
+}
+
+func (e *Event) validateRows(c *check) {
+	r, known := e.rule()
+	if !known {
+		return
+	}
+	lists := len(e.Offsets)
+	if e.Parts > 0 {
+		lists += len(e.Updates) + len(e.Before) // a part may hold rows of the other lists only
+	}
+	c.that(!r.needs || lists > 0, "no rows")
+	c.that(r.rows || len(e.Offsets) == 0, "%d rows", len(e.Offsets))
+	c.that(r.updates || len(e.Updates) == 0, "%d updates", len(e.Updates))
+	c.that(r.before || len(e.Before) == 0, "%d rows of before", len(e.Before))
+	c.that(e.Kind != KindGap || len(e.Offsets) == 0 || e.Gap == nil || e.Gap.OfGroup, "rows in a gap of a source partition")
+	for i := range e.Offsets {
+		o := &e.Offsets[i]
+		c.that(o.Topic != "", "row %d: no topic", i)
+		c.that(!r.dated || o.Effective.Known(), "row %d: no effective time", i)
+		c.that(o.ErrorCode == 0 || e.Kind == KindFailed, "row %d: error code %d", i, o.ErrorCode)
+	}
+	for i := range e.Updates {
+		c.that(e.Updates[i].Topic != "", "update %d: no topic", i)
+	}
+	for i := range e.Before {
+		c.that(e.Before[i].Topic != "", "row %d of before: no topic", i)
+	}
+}
+
+// validateContent looks into the payload that is there.
+func (e *Event) validateContent(c *check) {
+	switch {
+	case e.Membership != nil:
+		m := e.Membership
+		oneMember := m.RecordType == 5 || m.RecordType == 8
+		c.that(!oneMember || len(m.Members) == 1, "%d members from a record of one", len(m.Members))
+	case e.TopicInfo != nil:
+		c.that(e.TopicInfo.Partitions >= 0, "%d partitions", e.TopicInfo.Partitions)
+		c.that(!e.TopicInfo.Deleted || !e.TopicInfo.Recreated, "both deleted and recreated")
+	case e.Watermarks != nil:
+		e.Watermarks.validate(c)
+	case e.Cursor != nil:
+		e.Cursor.validate(c)
+	case e.Gap != nil:
+		g := e.Gap
+		c.that(g.OfGroup || g.First <= g.Last, "positions %d to %d", g.First, g.Last)
+		c.that(!g.To.Known() || !g.From.After(g.To), "times %s to %s", g.From, g.To)
+	case e.Opaque != nil:
+		c.that(!e.Opaque.ValueNull || len(e.Opaque.Value) == 0, "a value that is null and has %d bytes", len(e.Opaque.Value))
+	case e.Claim != nil:
+		c.that(e.Claim.Instance != "", "no instance")
+	case e.Checkpoint != nil:
+		c.that(e.Checkpoint.Name != "", "no name")
+	case e.Operation != nil:
+		c.that(e.Operation.Action != "", "no action")
+	case e.Snapshot != nil:
+		c.that(e.Snapshot.Name != "", "no name")
+		c.that(e.Snapshot.Seq > 0, "no sequence")
+		c.that(len(e.Snapshot.Digest) == 32, "a digest of %d bytes", len(e.Snapshot.Digest))
+	}
+}
+
+func (w *Watermarks) validate(c *check) {
+	c.that(w.Shard >= 0 && w.Shard < WatermarkShards, "shard %d", w.Shard)
+	previous, right := "", true
+	for i := range w.Rows {
+		topic := w.Rows[i].Topic
+		if i == 0 || topic != previous {
+			previous, right = topic, WatermarkShard(topic) == w.Shard
+		}
+		c.that(topic != "", "row %d: no topic", i)
+		c.that(right, "row %d: topic %q is not of shard %d", i, topic, w.Shard)
+	}
+}
+
+func (cur *Cursor) validate(c *check) {
+	c.that(cur.Shard != "", "no shard")
+	c.that(cur.TopicID != uuid.Nil || len(cur.Lines) == 0, "lines of a topic without id")
+	seen := make(map[int32]bool, len(cur.Lines))
+	for i := range cur.Lines {
+		l := &cur.Lines[i]
+		c.that(l.Partition >= 0, "line %d: partition %d", i, l.Partition)
+		c.that(!seen[l.Partition], "line %d: partition %d comes twice", i, l.Partition)
+		c.that(l.Next >= 0, "line %d: next offset %d", i, l.Next)
+		seen[l.Partition] = true
+	}
+}
