@@ -1,0 +1,91 @@
+package kafka
+
+import "github.com/offsetledger/offsetledger/ledger"
+
+// Limits of what one append holds. The stream takes 1,000 messages and 8 MiB; the rest is for
+// the cursor and for what an estimate may be wrong by.
+const (
+	maxBatchEvents = 900
+	maxBatchBytes  = 6 << 20
+)
+
+// batch gathers the events of one append. Its memory is used again for the next.
+type batch struct {
+	events []ledger.Event
+	rows   []ledger.Offset // memory of the events' rows
+	bytes  int             // estimate of the encoded size, from above
+	count  int             // rows of offsets
+}
+
+// keep copies rows to where they stay until the batch is used again.
+func (b *batch) keep(rows []ledger.Offset) []ledger.Offset {
+	if cap(b.rows)-len(b.rows) < len(rows) {
+		b.rows = make([]ledger.Offset, 0, max(2*cap(b.rows), 1024, len(rows)))
+	}
+	start := len(b.rows)
+	b.rows = append(b.rows, rows...)
+	return b.rows[start:len(b.rows):len(b.rows)]
+}
+
+func (b *batch) add(e ledger.Event) {
+	b.events = append(b.events, e)
+	b.bytes += estimate(&e)
+	b.count += len(e.Offsets)
+}
+
+func (b *batch) full() bool { return len(b.events) >= maxBatchEvents || b.bytes >= maxBatchBytes }
+
+func (b *batch) empty() bool { return len(b.events) == 0 }
+
+func (b *batch) reset() {
+	clear(b.events)
+	b.events, b.rows, b.bytes, b.count = b.events[:0], b.rows[:0], 0, 0
+}
+
+// Estimates of encoded sizes, in bytes.
+const (
+	eventBytes = 200 // envelope, subject and headers
+	rowBytes   = 48
+	valueBytes = 40 // a watermark row or a member, without names
+)
+
+// estimate returns a size that the encoding of e stays below.
+func estimate(e *ledger.Event) int {
+	n := eventBytes + 2*len(e.Group) + 2*len(e.Topic)
+	topic := ""
+	for i := range e.Offsets {
+		row := &e.Offsets[i]
+		n += rowBytes + len(row.Metadata)
+		if row.Topic != topic {
+			topic = row.Topic
+			n += len(topic)
+		}
+	}
+	if o := e.Opaque; o != nil {
+		n += len(o.Key) + len(o.Value) + len(o.Problem)
+	}
+	if w := e.Watermarks; w != nil {
+		for i := range w.Rows {
+			n += valueBytes + len(w.Rows[i].Topic)
+		}
+	}
+	if m := e.Membership; m != nil {
+		n += estimateMembers(m)
+	}
+	return n
+}
+
+func estimateMembers(m *ledger.Membership) int {
+	n := len(m.ProtocolType) + len(m.Protocol) + len(m.Leader)
+	for i := range m.Members {
+		member := &m.Members[i]
+		n += valueBytes + len(member.ID) + len(member.InstanceID) + len(member.ClientID) + len(member.Host)
+		for _, topic := range member.Subscriptions {
+			n += 4 + len(topic)
+		}
+		for _, a := range member.Assigned {
+			n += valueBytes + len(a.Topic) + 5*len(a.Partitions)
+		}
+	}
+	return n
+}

@@ -1,0 +1,153 @@
+package kafka
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// pendingTable holds the rows of the open transactions of one source partition. The zero
+// table is empty.
+type pendingTable struct {
+	open map[int64]*transaction // by producer id: a producer has one transaction at a time
+}
+
+// transaction is one open transaction, with its rows in log order.
+type transaction struct {
+	producerID int64
+	first      int64
+	since      ledger.Time
+	rows       []pendingRow
+}
+
+// pendingRow is a row that waits for its marker.
+type pendingRow struct {
+	group string
+	row   ledger.Offset
+	// dead: a tombstone stands behind it, so it will not apply. It is still told at the
+	// marker, since somebody did commit it, but is no longer shown as pending.
+	dead bool
+}
+
+// add takes a transactional row. It stays the first of its transaction if it is.
+func (p *pendingTable) add(r *sourceRecord, group string, row ledger.Offset) {
+	tx, ok := p.open[r.producerID]
+	if !ok {
+		tx = &transaction{producerID: r.producerID, first: r.offset, since: r.timestamp}
+		if p.open == nil {
+			p.open = map[int64]*transaction{}
+		}
+		p.open[r.producerID] = tx
+	}
+	tx.rows = append(tx.rows, pendingRow{group: group, row: row})
+}
+
+// restore makes the open transactions of a cursor known, without their rows: those are to be
+// read again from the lowest first position, which restore returns.
+func (p *pendingTable) restore(open []ledger.OpenTransaction, next int64) (lowest int64) {
+	lowest = next
+	for _, o := range open {
+		if p.open == nil {
+			p.open = map[int64]*transaction{}
+		}
+		p.open[o.ProducerID] = &transaction{producerID: o.ProducerID, first: o.First, since: o.Since}
+		lowest = min(lowest, o.First)
+	}
+	return lowest
+}
+
+// waitsFor reports whether r belongs to a transaction that a cursor told of.
+func (p *pendingTable) waitsFor(r *sourceRecord) bool {
+	tx, ok := p.open[r.producerID]
+	return ok && r.offset >= tx.first
+}
+
+// kill marks the pending rows of one key as overtaken by its tombstone.
+func (p *pendingTable) kill(group, topic string, partition int32) {
+	for _, tx := range p.open {
+		for i := range tx.rows {
+			row := &tx.rows[i]
+			if row.row.Partition == partition && row.row.Topic == topic && row.group == group {
+				row.dead = true
+			}
+		}
+	}
+}
+
+// take removes the transaction of a producer and returns it.
+func (p *pendingTable) take(producerID int64) (*transaction, bool) {
+	tx, ok := p.open[producerID]
+	delete(p.open, producerID)
+	return tx, ok
+}
+
+// oldest returns since when the oldest open transaction has been open.
+func (p *pendingTable) oldest() (since ledger.Time, ok bool) {
+	for _, tx := range p.open {
+		since = ledger.MinTime(since, tx.since)
+	}
+	return since, len(p.open) > 0
+}
+
+// truncate forgets what stood at or above position.
+func (p *pendingTable) truncate(position int64) {
+	for id, tx := range p.open {
+		if tx.first >= position {
+			delete(p.open, id)
+			continue
+		}
+		tx.rows = slices.DeleteFunc(tx.rows, func(r pendingRow) bool { return r.row.SourceOffset >= position })
+	}
+}
+
+// groupRows are the rows of one group, in log order.
+type groupRows struct {
+	group string
+	rows  []ledger.Offset
+}
+
+// byGroup returns the rows by group, groups in the order of their first rows.
+func (t *transaction) byGroup() []groupRows {
+	var groups []groupRows
+	at := map[string]int{}
+	for i := range t.rows {
+		g, ok := at[t.rows[i].group]
+		if !ok {
+			g = len(groups)
+			at[t.rows[i].group] = g
+			groups = append(groups, groupRows{group: t.rows[i].group})
+		}
+		groups[g].rows = append(groups[g].rows, t.rows[i].row)
+	}
+	return groups
+}
+
+// maxCursorRows is how many pending rows the cursor of one source partition lists. They are
+// there to be shown; a restart reads all of them from the log again.
+const maxCursorRows = 2000
+
+// cursor returns the open transactions as a cursor tells them, by first position.
+func (p *pendingTable) cursor() []ledger.OpenTransaction {
+	if len(p.open) == 0 {
+		return nil
+	}
+	open := make([]ledger.OpenTransaction, 0, len(p.open))
+	for _, tx := range p.open {
+		open = append(open, ledger.OpenTransaction{ProducerID: tx.producerID, First: tx.first, Since: tx.since})
+	}
+	slices.SortFunc(open, func(a, b ledger.OpenTransaction) int { return cmp.Compare(a.First, b.First) })
+	room := maxCursorRows
+	for i := range open {
+		for _, r := range p.open[open[i].ProducerID].rows {
+			if r.dead || room == 0 {
+				continue
+			}
+			room--
+			open[i].Rows = append(open[i].Rows, ledger.PendingOffset{
+				Group: r.group, Topic: r.row.Topic, Partition: r.row.Partition, At: r.row.At, Position: r.row.SourceOffset,
+			})
+		}
+	}
+	return open
+}

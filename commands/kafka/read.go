@@ -1,0 +1,208 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// How long the reading goroutine waits for records before it looks at anything else, and how
+// long it keeps a cursor that moved without an event: past a transaction's rows, or past
+// records that are only counted.
+const (
+	pollWait   = 25 * time.Millisecond
+	cursorWait = 250 * time.Millisecond
+)
+
+// read polls Kafka and gives what it makes of the records to the appending goroutine.
+func (t *Tail) read(ctx context.Context) error {
+	for ctx.Err() == nil {
+		select {
+		case o := <-t.observed:
+			if err := t.takeObservation(ctx, o); err != nil {
+				return err
+			}
+		default:
+		}
+		if err := t.poll(ctx); err != nil {
+			return err
+		}
+		if t.due() {
+			if err := t.send(ctx, false); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// poll takes what has been fetched, or waits a little for it.
+func (t *Tail) poll(ctx context.Context) error {
+	wait := pollWait
+	if !t.shared.out.empty() {
+		wait = max(0, min(wait, t.cfg.Linger-time.Since(t.began)))
+	}
+	pollCtx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if t.consumer == nil {
+		<-pollCtx.Done()
+		return nil
+	}
+	fetches := t.consumer.PollFetches(pollCtx)
+	now := ledger.AtTime(t.cfg.Clock())
+	var failed error
+	var records int
+	for _, fetch := range fetches {
+		for _, topic := range fetch.Topics {
+			for i := range topic.Partitions {
+				p := &topic.Partitions[i]
+				records += len(p.Records)
+				if p.Err != nil && !isContextError(p.Err) {
+					failed = p.Err
+				}
+				if l := t.lines[p.Partition]; l != nil && topic.Topic == offsetsTopic {
+					if err := t.take(ctx, l, p, now); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	if failed != nil || records > 0 {
+		t.fault(failed)
+	}
+	if failed != nil && records == 0 {
+		return newBackoff().sleep(ctx)
+	}
+	return nil
+}
+
+// faultMemory is how long an error of a fetch counts if it does not come again. A partition
+// that cannot be fetched says so at least every fetchWait.
+const faultMemory = 5 * time.Second
+
+// fault notes why records cannot be fetched, nil when they can.
+func (t *Tail) fault(err error) {
+	t.faultAt = time.Now()
+	if err == nil && t.lastFault == nil {
+		return
+	}
+	if err != nil && t.lastFault == nil {
+		t.cfg.Logger.Warn("capture cannot read", "cluster", t.cfg.Cluster, "err", err)
+	}
+	t.lastFault = err
+	t.board.update(func(s *Status) { s.KafkaError = err })
+}
+
+// take feeds the records of one partition to its line. Batches that are full leave on the way.
+func (t *Tail) take(ctx context.Context, l *sourceLine, p *kgo.FetchPartition, now ledger.Time) error {
+	l.high = max(l.high, p.HighWatermark)
+	for _, r := range p.Records {
+		rec := sourceRecord{
+			offset: r.Offset, epoch: ledger.EpochOf(r.LeaderEpoch), timestamp: recordTime(r),
+			producerID: r.ProducerID, transactional: r.Attrs.IsTransactional(), control: r.Attrs.IsControl(),
+			key: r.Key, value: r.Value,
+		}
+		if err := l.feed(&rec, now); err != nil {
+			return err
+		}
+		if t.began.IsZero() {
+			t.began = time.Now()
+		}
+		if t.shared.out.full() {
+			if err := t.send(ctx, false); err != nil {
+				return err
+			}
+		}
+	}
+	l.flush(now)
+	return nil
+}
+
+// recordTime is the timestamp of a record, unknown if it has none.
+func recordTime(r *kgo.Record) ledger.Time {
+	if r.Attrs.TimestampType() < 0 {
+		return ledger.Time{}
+	}
+	return knownTime(r.Timestamp.UnixMilli())
+}
+
+// due reports whether what has been gathered should leave.
+func (t *Tail) due() bool {
+	if t.began.IsZero() {
+		return false
+	}
+	waited := time.Since(t.began)
+	return t.shared.out.full() || !t.shared.out.empty() && waited >= t.cfg.Linger || waited >= cursorWait
+}
+
+// send hands the gathered events with the cursor behind them to the appending goroutine, and
+// waits until that has taken them. A complete cursor tells every line, moved or not.
+func (t *Tail) send(ctx context.Context, complete bool) error {
+	job := &appendJob{batch: t.shared.out}
+	lines := t.sortedLines()
+	job.lines, job.reached, job.ready = t.lineStatus(lines)
+	job.counts = t.shared.counts
+	var told []ledger.SourceLine
+	for _, l := range lines {
+		if complete || l.moved {
+			told = append(told, l.cursor())
+			l.moved = false
+		}
+	}
+	if len(told) > 0 {
+		job.batch.add(t.cursorEvent(told, complete))
+	}
+	t.began = time.Time{}
+	select {
+	case t.toAppend <- job:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case t.shared.out = <-t.spare:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t *Tail) cursorEvent(lines []ledger.SourceLine, complete bool) ledger.Event {
+	return ledger.Event{
+		Kind: ledger.KindCursor, Cluster: t.cfg.Cluster, Time: ledger.AtTime(t.cfg.Clock()),
+		Source: ledger.Source{Kind: ledger.SourceTail, Instance: t.cfg.Instance},
+		Cursor: &ledger.Cursor{
+			Shard: ledger.CursorShardAll, KafkaClusterID: t.kafkaID, TopicID: t.topicID,
+			Complete: complete || len(lines) == len(t.lines), Lines: lines,
+		},
+	}
+}
+
+func (t *Tail) sortedLines() []*sourceLine {
+	return slices.SortedFunc(maps.Values(t.lines), func(a, b *sourceLine) int {
+		return cmp.Compare(a.partition, b.partition)
+	})
+}
+
+// lineStatus returns where the lines stand: for Status, once the batch being made is stored.
+func (t *Tail) lineStatus(lines []*sourceLine) (status []LineStatus, reached ledger.Time, ready bool) {
+	ready = true
+	for i, l := range lines {
+		l.checkEnd()
+		open, _ := l.pending.oldest()
+		status = append(status, LineStatus{
+			Partition: l.partition, Next: l.next, End: l.high, CompleteThrough: l.completeThrough, OpenSince: open,
+		})
+		ready = ready && l.next >= l.firstEnd
+		if i == 0 || l.target.reached.Before(reached) {
+			reached = l.target.reached
+		}
+	}
+	return status, reached, ready
+}

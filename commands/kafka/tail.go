@@ -1,0 +1,255 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// Tail captures a Kafka cluster by reading __consumer_offsets. It is in no consumer group:
+// where it stands is in the ledger, in the same append as the events up to there, so whatever
+// stops it and whenever, no event is lost and none is stored twice. Of two captures of one
+// cluster the second to append fails with [ledger.ErrConflict].
+//
+// Three goroutines run it: one reads and makes events, one appends them, one asks the brokers
+// for ends and watermarks. Only the first touches lines.
+type Tail struct {
+	cfg   TailConfig
+	board statusBoard
+
+	// Of the reading goroutine, once Run has begun.
+	admin     *kadm.Client
+	consumer  *kgo.Client // nil until the topic exists
+	kafkaID   string
+	topicID   uuid.UUID
+	lines     map[int32]*sourceLine
+	shared    lineShared
+	began     time.Time // when the open batch got its first event; zero when it has none
+	toAppend  chan *appendJob
+	spare     chan *batch
+	observed  chan observation
+	lastFault error     // of a fetch
+	faultAt   time.Time // when a fetch last told whether it could be done
+}
+
+// NewTail returns a Tail that is not running yet.
+func NewTail(cfg TailConfig) (*Tail, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("capture: %w", err)
+	}
+	cfg.setDefaults()
+	t := &Tail{cfg: cfg, lines: map[int32]*sourceLine{}}
+	t.board.ready = make(chan struct{})
+	t.board.now.Seq = cfg.Resume.Seq
+	return t, nil
+}
+
+// Ready is closed once everything that was there when Run began has been stored.
+func (t *Tail) Ready() <-chan struct{} { return t.board.ready }
+
+// Status returns how capture is doing. It may be called at any time.
+func (t *Tail) Status() Status { return t.board.get() }
+
+// Run captures until ctx ends, and then returns its error. While Kafka or the log are away it
+// waits for them, which [Tail.Status] tells. It gives up with an error that matches
+// [ledger.ErrConflict] when another capture of the cluster is running, [ErrOtherCluster] when
+// the brokers are not those of the ledger's cluster, and [ledger.ErrInvalid] or
+// [ledger.ErrTooLarge] when the log refuses what it was given. Run must be called only once.
+func (t *Tail) Run(ctx context.Context) error {
+	client, err := kgo.NewClient(t.cfg.Options...)
+	if err != nil {
+		return fmt.Errorf("capture %s: %w", t.cfg.Cluster, err)
+	}
+	defer client.Close()
+	t.admin = kadm.NewClient(client)
+	defer func() {
+		if t.consumer != nil {
+			t.consumer.Close()
+		}
+	}()
+	if err := t.start(ctx); err != nil {
+		return fmt.Errorf("capture %s: %w", t.cfg.Cluster, err)
+	}
+	t.toAppend = make(chan *appendJob)
+	t.spare = make(chan *batch, 2)
+	t.spare <- &batch{}
+	t.observed = make(chan observation)
+
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return t.append(ctx) })
+	g.Go(func() error { return t.observe(ctx) })
+	g.Go(func() error { return t.read(ctx) })
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("capture %s: %w", t.cfg.Cluster, err)
+	}
+	return nil
+}
+
+// start waits for Kafka and takes up every source partition where the ledger left it.
+func (t *Tail) start(ctx context.Context) error {
+	t.shared = lineShared{cluster: t.cfg.Cluster, instance: t.cfg.Instance, out: &batch{}}
+	for wait := newBackoff(); ; {
+		err := t.tryStart(ctx)
+		t.board.update(func(s *Status) { s.KafkaError = err })
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, ErrOtherCluster):
+			return err
+		}
+		t.cfg.Logger.Warn("capture cannot begin", "cluster", t.cfg.Cluster, "err", err)
+		if err := wait.sleep(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (t *Tail) tryStart(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	meta, err := t.admin.Metadata(ctx, offsetsTopic)
+	if err != nil {
+		return fmt.Errorf("ask for the cluster: %w", err)
+	}
+	recorded := t.cfg.Resume.Cursor.KafkaClusterID
+	if recorded != "" && recorded != meta.Cluster {
+		return &OtherClusterError{t.cfg.Cluster, recorded, meta.Cluster}
+	}
+	t.kafkaID, t.topicID = meta.Cluster, uuid.UUID(meta.Topics[offsetsTopic].ID)
+	t.shared.retention = retention{period: t.retention(ctx), facts: t.cfg.Facts}
+	starts, ends, err := t.bounds(ctx)
+	if err != nil {
+		return err
+	}
+	t.openLines(starts, ends)
+	return nil
+}
+
+// requestTimeout is how long one question to the brokers may take.
+const requestTimeout = 10 * time.Second
+
+// defaultRetention is Kafka's own default of offsets.retention.minutes.
+const defaultRetention = 7 * 24 * time.Hour
+
+// retention returns the period after which brokers let offsets expire. A capture that may not
+// ask for it takes Kafka's default.
+func (t *Tail) retention(ctx context.Context) time.Duration {
+	if t.cfg.Retention > 0 {
+		return t.cfg.Retention
+	}
+	brokers, err := t.admin.ListBrokers(ctx)
+	if err != nil || len(brokers) == 0 {
+		return defaultRetention
+	}
+	configs, err := t.admin.DescribeBrokerConfigs(ctx, brokers.NodeIDs()[0])
+	if err != nil || len(configs) == 0 {
+		return defaultRetention
+	}
+	for _, c := range configs[0].Configs {
+		if d, ok := parseMinutes(c.Value); ok && c.Key == "offsets.retention.minutes" {
+			return d
+		}
+	}
+	return defaultRetention
+}
+
+// bounds returns the first and the next position of every source partition. There are none as
+// long as no group of the cluster has ever committed.
+func (t *Tail) bounds(ctx context.Context) (starts, ends map[int32]int64, err error) {
+	if starts, err = t.list(ctx, t.admin.ListStartOffsets); err != nil {
+		return nil, nil, err
+	}
+	if ends, err = t.list(ctx, t.admin.ListEndOffsets); err != nil {
+		return nil, nil, err
+	}
+	return starts, ends, nil
+}
+
+type listOffsets func(ctx context.Context, topics ...string) (kadm.ListedOffsets, error)
+
+// list asks for one offset of each source partition. An answer that lacks one is an error.
+func (t *Tail) list(ctx context.Context, list listOffsets) (map[int32]int64, error) {
+	listed, err := list(ctx, offsetsTopic)
+	if err != nil {
+		return nil, fmt.Errorf("list offsets of %s: %w", offsetsTopic, err)
+	}
+	offsets := map[int32]int64{}
+	for p, o := range listed[offsetsTopic] {
+		switch {
+		case isMissingTopic(o.Err):
+		case o.Err != nil:
+			return nil, fmt.Errorf("list offsets of %s: partition %d: %w", offsetsTopic, p, o.Err)
+		case p >= 0:
+			offsets[p] = o.Offset
+		}
+	}
+	return offsets, nil
+}
+
+// openLines begins to read the partitions in starts that have no line yet: where the ledger
+// left them, else from their first record.
+func (t *Tail) openLines(starts, ends map[int32]int64) {
+	known := map[int32]ledger.SourceLine{}
+	for _, c := range t.cfg.Resume.Cursor.Lines {
+		known[c.Partition] = c
+	}
+	from := map[int32]kgo.Offset{}
+	for _, p := range slices.Sorted(maps.Keys(starts)) {
+		if t.lines[p] != nil {
+			continue
+		}
+		l := newLine(&t.shared, p, starts[p])
+		if c, ok := known[p]; ok {
+			l = resumeLine(&t.shared, c)
+		}
+		l.firstEnd, l.high = ends[p], ends[p]
+		t.lines[p] = l
+		from[p] = kgo.NewOffset().At(l.read).WithEpoch(l.epoch.Kafka())
+	}
+	t.consume(from)
+}
+
+// consume lets the consumer read partitions from positions.
+func (t *Tail) consume(from map[int32]kgo.Offset) {
+	if len(from) == 0 {
+		return
+	}
+	partitions := map[string]map[int32]kgo.Offset{offsetsTopic: from}
+	if t.consumer != nil {
+		t.consumer.AddConsumePartitions(partitions)
+		return
+	}
+	opts := append(slices.Clip(t.cfg.Options),
+		kgo.ConsumePartitions(partitions),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.FetchIsolationLevel(kgo.ReadUncommitted()),
+		kgo.KeepControlRecords(),
+		kgo.FetchMaxBytes(fetchBytes),
+		kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
+		kgo.FetchMaxWait(fetchWait),
+	)
+	consumer, err := kgo.NewClient(opts...)
+	if err != nil {
+		// The same options made a client before, and those added here are constant.
+		panic(fmt.Sprintf("kafka: consumer of %s: %v", offsetsTopic, err))
+	}
+	t.consumer = consumer
+}
+
+// What one fetch may hold. A record of a few dozen bytes costs kgo almost a kilobyte, so these
+// are what bounds the memory of capture.
+const (
+	fetchBytes          = 4 << 20
+	fetchPartitionBytes = 1 << 20
+	fetchWait           = 500 * time.Millisecond
+)

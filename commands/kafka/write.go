@@ -1,0 +1,80 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// appendJob is what one append stores, and what is true once it is stored.
+type appendJob struct {
+	// batch has a cursor as its last event, or is empty: then only the status changes.
+	batch   *batch
+	lines   []LineStatus
+	reached ledger.Time
+	ready   bool
+	counts  Counts
+}
+
+// append stores batches one after the other, each on the condition that the cursor before it
+// is still the last one. While the log is away it keeps trying with the same batch, so that
+// nothing is skipped; meanwhile the reading goroutine stands still.
+func (t *Tail) append(ctx context.Context) error {
+	seq := t.cfg.Resume.Seq
+	var stored, appends uint64
+	for {
+		var job *appendJob
+		select {
+		case job = <-t.toAppend:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if !job.batch.empty() {
+			receipt, err := t.store(ctx, job.batch.events, seq)
+			if err != nil {
+				return err
+			}
+			seq = receipt.Last
+			stored += uint64(len(job.batch.events))
+			appends++
+		}
+		job.batch.reset()
+		t.spare <- job.batch
+		t.board.update(func(s *Status) {
+			s.Lines, s.Reached, s.Seq, s.Counts = job.lines, job.reached, seq, job.counts
+			s.Counts.Events, s.Counts.Appends = stored, appends
+			s.Ready = s.Ready || job.ready
+			s.LogError = nil
+		})
+	}
+}
+
+func (t *Tail) store(ctx context.Context, events []ledger.Event, seq uint64) (ledger.Receipt, error) {
+	for i := range events {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return ledger.Receipt{}, err
+		}
+		events[i].ID = id
+	}
+	expect := ledger.Expect{Filter: ledger.CursorSubject(t.cfg.Cluster, ledger.CursorShardAll), Seq: seq}
+	for wait := newBackoff(); ; {
+		receipt, err := t.cfg.Log.Append(ctx, events, expect)
+		switch {
+		case err == nil:
+			return receipt, nil
+		case ctx.Err() != nil:
+			return ledger.Receipt{}, ctx.Err()
+		case errors.Is(err, ledger.ErrConflict), errors.Is(err, ledger.ErrInvalid), errors.Is(err, ledger.ErrTooLarge):
+			return ledger.Receipt{}, err
+		}
+		t.cfg.Logger.Warn("capture cannot store", "cluster", t.cfg.Cluster, "err", err)
+		t.board.update(func(s *Status) { s.LogError = err })
+		if err := wait.sleep(ctx); err != nil {
+			return ledger.Receipt{}, err
+		}
+	}
+}
