@@ -1,0 +1,76 @@
+package projection
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// The rule of a jump. Kafka does not record what was read, so a forward move counts as
+// reading unless it is far too fast for that.
+const (
+	// jumpFactor is how many times faster than ever seen a move has to be.
+	jumpFactor = 10
+	// jumpFloor is the rate, in offsets per millisecond, that every reader is trusted with: a
+	// slow topic has bursts.
+	jumpFloor = 0.1
+	// jumpSpan is the time in milliseconds that a move counts as having taken at least:
+	// commits come close together, and clocks are coarse.
+	jumpSpan = 1000
+	// jumpSamples is how many forward moves have to be known before any is too fast.
+	jumpSamples = 2
+)
+
+// notable reports whether a movement has to be looked at by somebody.
+func notable(m Movement) bool {
+	return m != MovementAdvance && m != MovementRecommit && m != MovementNone
+}
+
+// judge says how row r moves the cell, and for a jump why it is one.
+func (f *folding) judge(cl *cell, r *ledger.Offset, at ledger.Time, who *Who, planned bool) (Movement, string) {
+	switch {
+	case planned || f.ev.Kind == ledger.KindReset:
+		return MovementReset, ""
+	case f.otherTopic(cl, r):
+		cl.rate, cl.samples = 0, 0
+		return MovementRecreated, ""
+	case cl.has(flagTruncated) && f.ev.Source.Kind == ledger.SourceReconcile, f.ev.Cause == ledger.CauseTruncated:
+		return MovementRolledBack, ""
+	case !cl.has(flagExists):
+		if cl.has(flagGone) && cl.has(flagHad) {
+			return MovementAfterLoss, ""
+		}
+		return MovementAdvance, ""
+	case r.At == cl.at:
+		return MovementRecommit, ""
+	case r.At < cl.at:
+		return MovementRewind, ""
+	case cl.at < 0:
+		return MovementAdvance, "" // nobody can have read from a negative offset
+	}
+	return f.forward(cl, r, at, who)
+}
+
+// forward tells an advance from a jump, and learns how fast the partition is read.
+func (f *folding) forward(cl *cell, r *ledger.Offset, at ledger.Time, who *Who) (Movement, string) {
+	if who.Kind == WhoNoMember && f.g.members.everMember {
+		return MovementJump, "no member of the group made it"
+	}
+	span := max(elapsed(cl.effective, at), jumpSpan)
+	rate := float32(r.At-cl.at) / float32(span)
+	if !told(f.ev.Source.Kind) && cl.samples >= jumpSamples && rate > jumpFactor*max(cl.rate, jumpFloor) {
+		// Once is a jump. Twice in a row is a reader that catches up.
+		if !cl.has(flagFast) {
+			cl.flags |= flagFast
+			return MovementJump, fmt.Sprintf("%d offsets in %d ms; the fastest seen before was %.0f a second",
+				r.At-cl.at, span, cl.rate*1000)
+		}
+	}
+	cl.flags &^= flagFast
+	cl.rate = max(cl.rate, rate)
+	if cl.samples < math.MaxUint8 {
+		cl.samples++
+	}
+	return MovementAdvance, ""
+}

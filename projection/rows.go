@@ -1,0 +1,291 @@
+package projection
+
+import (
+	"math"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// folding is the fold of the rows of one event.
+type folding struct {
+	s   *State
+	c   *cluster
+	g   *group
+	rec *ledger.Record
+	ev  *ledger.Event
+
+	base Change      // what all Changes of the event have in common
+	t    *groupTopic // of the row before
+	next int         // index in t.cells after that of the row before
+	rows int         // folded so far
+	by   *Who        // who did it, if the source says so for all rows
+
+	outsider, bareOutsider *Who // who did it, if nothing names a member
+	metadata               string
+	metadataWho            *Who // the member that metadata names, or nil
+}
+
+// foldRows folds a committed, reset or deleted event.
+func (s *State) foldRows(c *cluster, g *group, rec *ledger.Record) {
+	ev := &rec.Event
+	if ev.Kind == ledger.KindReset && !s.later(rec, ledger.Time{}) && g.resetBehindTail(c, ev) {
+		return
+	}
+	f := folding{s: s, c: c, g: g, rec: rec, ev: ev}
+	f.base = Change{
+		Seq: rec.Seq, Cluster: c.name, Group: ev.Group, NotBefore: ev.NotBefore, Source: ev.Source,
+		Actor: ev.Actor, ActorVerified: ev.ActorVerified, Reason: ev.Reason, Plan: ev.Plan,
+		Cause: ev.Cause, CauseInferred: ev.CauseInferred,
+	}
+	f.prepareWho()
+	if ev.Source.Kind == ledger.SourceManager && c.capture.source == ledger.SourceTail {
+		g.rarities().managed = true
+	}
+	switch {
+	case ev.Kind == ledger.KindDeleted:
+		for i := range ev.Offsets {
+			f.remove(i)
+		}
+	case ev.Source.Transactional:
+		// Of two rows of one key only the later one applies, and it has the higher position:
+		// going backwards, the earlier one finds itself overtaken.
+		for i := len(ev.Offsets) - 1; i >= 0; i-- {
+			f.commit(i)
+		}
+		slices.Reverse(s.changes)
+	default:
+		for i := range ev.Offsets {
+			f.commit(i)
+		}
+	}
+	if f.rows == 0 {
+		return
+	}
+	if ev.Kind == ledger.KindCommitted && ev.Source.Kind != ledger.SourceReconcile {
+		g.count(ev, f.rows)
+	}
+	g.settle(ev.Time)
+}
+
+// cell returns the cell of row i, which its first row makes.
+func (f *folding) cell(i int) *cell {
+	r := &f.ev.Offsets[i]
+	if f.t == nil || f.t.name != r.Topic {
+		f.t, f.next = f.g.makeTopic(r.Topic), 0
+	}
+	t, at := f.t, f.next
+	if at >= len(t.cells) || t.cells[at].partition != r.Partition {
+		var ok bool
+		if at, ok = t.find(r.Partition); !ok {
+			f.next = at + 1
+			return f.newCell(i, at)
+		}
+	}
+	f.next = at + 1
+	return &t.cells[at]
+}
+
+func (f *folding) newCell(i, at int) *cell {
+	r := &f.ev.Offsets[i]
+	more := 0
+	for k := i + 1; k < len(f.ev.Offsets) && f.ev.Offsets[k].Topic == r.Topic; k++ {
+		more++
+	}
+	cl := f.t.insert(at, r.Partition, more)
+	cl.topicID = f.t.idIndex(r.TopicID)
+	cl.owner = f.g.ownerOf(f.c, f.t, r.Partition)
+	f.g.ever = true
+	return cl
+}
+
+// effective is the moment of a row.
+func (f *folding) effective(r *ledger.Offset) ledger.Time {
+	if r.Effective.Known() {
+		return r.Effective
+	}
+	return f.ev.Time
+}
+
+// commit folds row i as a committed offset.
+func (f *folding) commit(i int) {
+	r := &f.ev.Offsets[i]
+	at := f.effective(r)
+	if f.s.limited && f.s.later(f.rec, at) {
+		f.passOver(r, at)
+		return
+	}
+	cl := f.cell(i)
+	if f.ev.Source.Transactional && r.SourceOffset <= cl.position {
+		return // overtaken: no client ever read it
+	}
+	if f.g.rare != nil && f.g.rare.managed && f.twin(r, cl) {
+		return
+	}
+	f.rows++
+	before := cl.value()
+	who := f.who(r, cl)
+	var step *intent
+	if f.g.rare != nil && f.g.rare.intent != nil {
+		if step = f.g.stepTaken(f.ev, r, at); step != nil {
+			who = f.s.teller(WhoOperator, "")
+		}
+	}
+	movement, evidence := f.judge(cl, r, at, who, step != nil)
+	switch movement {
+	case MovementRewind:
+		f.g.stats.Rewinds++
+	case MovementJump:
+		f.g.stats.Jumps++
+	}
+	f.set(cl, r, at)
+	if f.s.quiet && !notable(movement) {
+		return
+	}
+	ch := f.report(i, r, at)
+	ch.TopicID, ch.Metadata, ch.CommitTime = r.TopicID, r.Metadata, r.CommitTime
+	ch.From, ch.To = before, Value{At: r.At, Exists: true}
+	ch.Movement, ch.Evidence, ch.Who = movement, evidence, who
+	if step != nil {
+		ch.Actor, ch.ActorVerified, ch.Reason, ch.Plan = step.actor, step.verified, step.reason, step.plan
+	}
+}
+
+// set makes row r the cell's value.
+func (f *folding) set(cl *cell, r *ledger.Offset, at ledger.Time) {
+	if !cl.has(flagExists) {
+		f.g.live++
+		cl.still = 0
+	} else if cl.at != r.At {
+		cl.still = 0
+	} else {
+		cl.still = uint32(min(int64(cl.still)+min(elapsed(cl.effective, at), math.MaxUint32), math.MaxUint32))
+	}
+	id := f.t.idIndex(r.TopicID)
+	drop := flagTruncated | flagUnreadable | flagInferred | flagGone
+	if id == 0 || id != cl.topicID {
+		drop |= flagOldTopic
+	}
+	cl.flags = cl.flags&^drop | flagExists | flagHad
+	if f.ev.Source.Kind == ledger.SourceTail {
+		cl.position = r.SourceOffset
+	}
+	cl.at, cl.seq, cl.commit, cl.effective = r.At, f.rec.Seq, r.CommitTime, at
+	cl.metadata, cl.epoch, cl.topicID = r.Metadata, r.LeaderEpoch, id
+	cl.source, cl.cause = uint8(f.ev.Source.Kind), 0
+	if f.g.rare != nil || r.ExpireTime.Known() || f.ev.NotBefore.Known() {
+		f.g.noteRare(r, f.ev.NotBefore)
+	}
+}
+
+// remove folds row i as a tombstone.
+func (f *folding) remove(i int) {
+	r := &f.ev.Offsets[i]
+	at := f.effective(r)
+	if f.s.limited && f.s.later(f.rec, at) {
+		f.passOver(r, at)
+		return
+	}
+	cl := f.cell(i)
+	if f.ev.Source.Kind == ledger.SourceTail {
+		cl.position = r.SourceOffset // kept, so that it also outranks rows that still wait for their transaction
+	}
+	cl.flags &^= flagUnreadable
+	if !cl.has(flagExists) {
+		if !cl.has(flagGone) {
+			cl.seq, cl.effective, cl.still = f.rec.Seq, at, 0
+			cl.cause, cl.source = uint8(f.ev.Cause), uint8(f.ev.Source.Kind)
+		}
+		cl.flags |= flagGone
+		f.rows++
+		return // nothing that a client could read went away
+	}
+	movement := MovementDeleted
+	switch {
+	case cl.has(flagTruncated) && f.ev.Source.Kind == ledger.SourceReconcile, f.ev.Cause == ledger.CauseTruncated:
+		movement = MovementRolledBack
+	case f.ev.Cause == ledger.CauseExpired:
+		movement = MovementExpired
+	}
+	f.rows++
+	before, id := cl.value(), f.t.ids[cl.topicID]
+	f.g.live--
+	cl.flags = cl.flags&^(flagExists|flagTruncated|flagInferred) | flagGone
+	if f.ev.CauseInferred {
+		cl.flags |= flagInferred
+	}
+	cl.seq, cl.commit, cl.effective, cl.still = f.rec.Seq, r.CommitTime, at, 0
+	cl.source, cl.cause = uint8(f.ev.Source.Kind), uint8(f.ev.Cause)
+	if f.g.rare != nil || f.ev.NotBefore.Known() {
+		f.g.noteRare(r, f.ev.NotBefore)
+	}
+	ch := f.report(i, r, at)
+	ch.TopicID, ch.Metadata, ch.CommitTime = id, "", r.CommitTime
+	ch.From, ch.To = before, Value{}
+	ch.Movement, ch.Evidence, ch.Who = movement, "", f.whoRemoved()
+}
+
+// report appends a Change with what is the same for all movements.
+func (f *folding) report(i int, r *ledger.Offset, at ledger.Time) *Change {
+	n := len(f.s.changes)
+	if n < cap(f.s.changes) {
+		f.s.changes = f.s.changes[:n+1]
+	} else {
+		f.s.changes = append(f.s.changes, Change{})
+	}
+	ch := &f.s.changes[n]
+	*ch = f.base
+	ch.Row, ch.Time, ch.Topic, ch.Partition = i, at, r.Topic, r.Partition
+	return ch
+}
+
+// passOver looks at a row that is later than the moment asked for: a polled one may have
+// come true before it.
+func (f *folding) passOver(r *ledger.Offset, at ledger.Time) {
+	from := f.ev.NotBefore
+	if !from.Known() || from.After(f.s.until) {
+		return
+	}
+	ra := f.g.rarities()
+	if ra.unsure == nil {
+		ra.unsure = map[ledger.TopicPartition]Interval{}
+	}
+	key := ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}
+	if _, known := ra.unsure[key]; !known {
+		ra.unsure[key] = Interval{From: from, To: at}
+	}
+}
+
+// noteRare keeps, or forgets, the facts that few rows have.
+func (g *group) noteRare(r *ledger.Offset, notBefore ledger.Time) {
+	ra := g.rarities()
+	key := ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}
+	ra.expire = keep(ra.expire, key, r.ExpireTime)
+	ra.notBefore = keep(ra.notBefore, key, notBefore)
+}
+
+func keep(m map[ledger.TopicPartition]ledger.Time, key ledger.TopicPartition, t ledger.Time) map[ledger.TopicPartition]ledger.Time {
+	if !t.Known() {
+		delete(m, key)
+		return m
+	}
+	if m == nil {
+		m = map[ledger.TopicPartition]ledger.Time{}
+	}
+	m[key] = t
+	return m
+}
+
+// otherTopic reports whether row r and the cell's value belong to two topics of one name.
+func (f *folding) otherTopic(cl *cell, r *ledger.Offset) bool {
+	if !cl.has(flagHad) {
+		return false
+	}
+	old := f.t.ids[cl.topicID]
+	if old == uuid.Nil || r.TopicID == uuid.Nil {
+		return cl.has(flagOldTopic)
+	}
+	return old != r.TopicID
+}

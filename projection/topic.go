@@ -1,0 +1,159 @@
+package projection
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// topic is what is known of a topic, apart from what groups did with it.
+type topic struct {
+	Topic
+	marks []mark // sorted by partition
+}
+
+// mark is the last observation of one partition's log.
+type mark struct {
+	start, stable, end int64
+	changed            ledger.Time
+	partition          int32
+}
+
+func (c *cluster) topic(name string) *topic {
+	t := c.topics[name]
+	if t == nil {
+		t = &topic{Topic: Topic{Name: name}}
+		c.topics[name] = t
+	}
+	return t
+}
+
+// foldWatermarks takes over one observation of a shard. Rows that it leaves out had not
+// changed.
+func (c *cluster) foldWatermarks(ev *ledger.Event) {
+	if ev.Watermarks == nil {
+		return
+	}
+	if shard := ev.Watermarks.Shard; shard >= 0 && int(shard) < len(c.observed) {
+		c.observed[shard] = ev.Time
+	}
+	rows := ev.Watermarks.Rows
+	var t *topic
+	for i := range rows {
+		row := &rows[i]
+		if t == nil || t.Name != row.Topic {
+			t = c.topic(row.Topic)
+		}
+		if row.TopicID != uuid.Nil && row.TopicID != t.ID {
+			t.marks = nil // a topic of the same name, but not the same log
+			t.ID = row.TopicID
+		}
+		m := t.mark(row.Partition, len(rows)-i)
+		m.start, m.stable, m.end, m.changed = row.LogStart, row.LastStable, row.LogEnd, ev.Time
+	}
+}
+
+func (t *topic) findMark(partition int32) (int, bool) {
+	if i := int(partition); i >= 0 && i < len(t.marks) && t.marks[i].partition == partition {
+		return i, true
+	}
+	return slices.BinarySearchFunc(t.marks, partition, func(m mark, p int32) int { return cmp.Compare(m.partition, p) })
+}
+
+func (t *topic) mark(partition int32, more int) *mark {
+	i, ok := t.findMark(partition)
+	if !ok {
+		if len(t.marks) == cap(t.marks) {
+			more = min(more, max(int(t.Partitions)-len(t.marks), 8))
+			t.marks = append(make([]mark, 0, len(t.marks)+more+len(t.marks)/8), t.marks...)
+		}
+		t.marks = slices.Insert(t.marks, i, mark{partition: partition})
+	}
+	return &t.marks[i]
+}
+
+// foldTopic takes over what became of a topic. A topic made again closes the line of every
+// offset that was committed to the one before.
+func (c *cluster) foldTopic(ev *ledger.Event) {
+	info := ev.TopicInfo
+	if info == nil {
+		return
+	}
+	t := c.topic(ev.Topic)
+	anew := info.Recreated || info.TopicID != uuid.Nil && t.ID != uuid.Nil && info.TopicID != t.ID
+	if anew || info.Deleted {
+		t.marks = nil
+		c.closeOffsets(ev.Topic, info)
+	}
+	if info.TopicID != uuid.Nil {
+		t.ID = info.TopicID
+	}
+	if info.Deleted {
+		t.DeletedAt, t.Partitions, t.Counted = ev.Time, 0, true
+		return
+	}
+	if anew || t.DeletedAt.Known() {
+		t.Recreated = ev.Time
+	}
+	t.DeletedAt = ledger.Time{}
+	t.Partitions, t.Counted = info.Partitions, true
+}
+
+// closeOffsets marks the offsets of a topic that is no more. A row that already names the
+// new topic by its id stays open.
+func (c *cluster) closeOffsets(name string, info *ledger.TopicInfo) {
+	for _, g := range c.groups {
+		t := g.topic(name)
+		if t == nil {
+			continue
+		}
+		for i := range t.cells {
+			id := t.ids[t.cells[i].topicID]
+			if info.Deleted || id == uuid.Nil || id != info.TopicID {
+				t.cells[i].flags |= flagOldTopic
+			}
+		}
+	}
+}
+
+// foldOpaque looks whether an undecodable record is about a known offset: then what the
+// broker answers for it is no longer known. Keys are version 0 or 1, then group and topic,
+// each after its length in two bytes, then the partition in four.
+func (c *cluster) foldOpaque(ev *ledger.Event) {
+	if ev.Opaque == nil {
+		return
+	}
+	key := ev.Opaque.Key
+	if len(key) < 2 || binary.BigEndian.Uint16(key) > 1 {
+		return
+	}
+	name, key, ok1 := cutString(key[2:])
+	topic, key, ok2 := cutString(key)
+	if !ok1 || !ok2 || len(key) != 4 {
+		return
+	}
+	g := c.groups[name]
+	if g == nil {
+		return
+	}
+	if t := g.topic(topic); t != nil {
+		if i, ok := t.find(int32(binary.BigEndian.Uint32(key))); ok {
+			t.cells[i].flags |= flagUnreadable
+		}
+	}
+}
+
+func cutString(b []byte) (string, []byte, bool) {
+	if len(b) < 2 {
+		return "", nil, false
+	}
+	n := int(binary.BigEndian.Uint16(b))
+	if len(b)-2 < n {
+		return "", nil, false
+	}
+	return string(b[2 : 2+n]), b[2+n:], true
+}

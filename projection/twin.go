@@ -1,0 +1,144 @@
+package projection
+
+import (
+	"slices"
+	"time"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// reported is a row that one of manager and tail has told, and the other not yet.
+type reported struct {
+	by       ledger.SourceKind
+	seq      uint64
+	at       int64
+	epoch    ledger.Epoch
+	metadata string
+}
+
+// maxUnmatched bounds the rows of one partition that wait for their twin. A manager that
+// died between its commit and its append leaves one behind for ever.
+const maxUnmatched = 64
+
+// twin reports whether row r is the second telling of a commit: a manager commits to Kafka,
+// where the tail sees it, and then appends it itself. Both tellings come, in either order;
+// the first folds, the second folds nothing, and the tail's times stand.
+func (f *folding) twin(r *ledger.Offset, cl *cell) bool {
+	by := f.ev.Source.Kind
+	if by != ledger.SourceManager && by != ledger.SourceTail || f.ev.Kind != ledger.KindCommitted {
+		return false
+	}
+	ra := f.g.rare
+	key := ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}
+	waiting, known := ra.unmatched[key]
+	i := slices.IndexFunc(waiting, func(w reported) bool {
+		return w.by != by && w.at == r.At && w.epoch == r.LeaderEpoch && w.metadata == r.Metadata
+	})
+	if i < 0 {
+		if !known && by == ledger.SourceManager && cl.source == uint8(ledger.SourceTail) && cl.has(flagExists) &&
+			cl.at == r.At && cl.epoch == r.LeaderEpoch && cl.metadata == r.Metadata {
+			f.g.await(key, nil) // the tail told it before a manager was known to be here
+			return true
+		}
+		if len(waiting) == maxUnmatched {
+			waiting = slices.Delete(waiting, 0, 1)
+		}
+		f.g.await(key, append(waiting, reported{by, f.rec.Seq, r.At, r.LeaderEpoch, r.Metadata}))
+		return false
+	}
+	if by == ledger.SourceTail {
+		cl.position = max(cl.position, r.SourceOffset)
+		if cl.seq == waiting[i].seq {
+			cl.commit, cl.effective, cl.source = r.CommitTime, f.effective(r), uint8(by)
+			cl.topicID = f.t.idIndex(r.TopicID)
+		}
+	}
+	f.g.await(key, slices.Delete(waiting, i, i+1))
+	return true
+}
+
+func (g *group) await(key ledger.TopicPartition, waiting []reported) {
+	if g.rare.unmatched == nil {
+		g.rare.unmatched = map[ledger.TopicPartition][]reported{}
+	}
+	g.rare.unmatched[key] = waiting
+}
+
+// intent is a reset, clear or restore that was about to write.
+type intent struct {
+	plan, reason, actor string
+	verified            bool
+	opened              ledger.Time
+	steps               map[ledger.TopicPartition]reported // those whose row has not been seen
+}
+
+// intentLife is how long rows are taken for steps of an intent: one that a crash left open
+// must not explain what members do much later.
+const intentLife = time.Hour
+
+func (g *group) openIntent(ev *ledger.Event) {
+	ra := g.rarities()
+	in := ra.intent
+	if in == nil || in.plan != ev.Plan || ev.Part <= 1 {
+		in = &intent{
+			plan: ev.Plan, reason: ev.Reason, actor: ev.Actor, verified: ev.ActorVerified, opened: ev.Time,
+			steps: make(map[ledger.TopicPartition]reported, len(ev.Offsets)),
+		}
+		ra.intent = in
+	}
+	for i := range ev.Offsets {
+		r := &ev.Offsets[i]
+		in.steps[ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}] =
+			reported{at: r.At, epoch: r.LeaderEpoch, metadata: r.Metadata}
+	}
+}
+
+// stepTaken returns the open intent if row r is one of its steps, which is then done.
+func (g *group) stepTaken(ev *ledger.Event, r *ledger.Offset, at ledger.Time) *intent {
+	in := g.rare.intent
+	if ev.Source.Kind != ledger.SourceTail || ev.Kind != ledger.KindCommitted {
+		return nil
+	}
+	if age, ok := at.Sub(in.opened); ok && age > intentLife {
+		g.rare.intent = nil
+		return nil
+	}
+	key := ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}
+	step, ok := in.steps[key]
+	if !ok || step.at != r.At || step.epoch != r.LeaderEpoch || step.metadata != r.Metadata {
+		return nil
+	}
+	delete(in.steps, key)
+	if len(in.steps) == 0 {
+		g.rare.intent = nil
+	}
+	return in
+}
+
+// resetBehindTail reports whether a reset event folds nothing, because the tail tells the
+// same rows. Steps that it does not name were refused; those it names and the tail has not
+// come to stay open.
+func (g *group) resetBehindTail(c *cluster, ev *ledger.Event) bool {
+	if c.capture.source != ledger.SourceTail {
+		return false
+	}
+	if g.rare == nil || g.rare.intent == nil || g.rare.intent.plan != ev.Plan {
+		return true
+	}
+	if ev.Parts > 1 {
+		return true
+	}
+	in := g.rare.intent
+	open := make(map[ledger.TopicPartition]reported, len(in.steps))
+	for i := range ev.Offsets {
+		key := ledger.TopicPartition{Topic: ev.Offsets[i].Topic, Partition: ev.Offsets[i].Partition}
+		if step, ok := in.steps[key]; ok {
+			open[key] = step
+		}
+	}
+	in.steps = open
+	if len(in.steps) == 0 {
+		g.rare.intent = nil
+	}
+	return true
+}
