@@ -10,32 +10,32 @@ import (
 )
 
 // decodeReal decodes all records of a real run but the control records, by position.
-func decodeReal(t *testing.T, version string) map[position]Entry {
+func decodeReal(t *testing.T, version string) map[realPosition]Entry {
 	var d Decoder
-	all := map[position]Entry{}
+	all := map[realPosition]Entry{}
 	for _, r := range realRecords(t, version) {
 		if !r.Control {
-			all[position{r.Partition, r.Offset}] = d.Decode(r.Key, r.Value)
+			all[realPosition{r.Partition, r.Offset}] = d.Decode(r.Key, r.Value)
 		}
 	}
 	return all
 }
 
-type position struct {
+type realPosition struct {
 	partition int32
 	offset    int64
 }
 
-// at is the offset row at a position, as text to compare: group, topic, partition, offset,
+// realRow is the offset row at a position, as text to compare: group, topic, partition, offset,
 // epoch, metadata.
-func at(t *testing.T, all map[position]Entry, partition int32, offset int64) []any {
-	e := all[position{partition, offset}]
+func realRow(t *testing.T, all map[realPosition]Entry, partition int32, offset int64) []any {
+	e := all[realPosition{partition, offset}]
 	require.Equal(t, EntryOffset, e.Kind, e.Problem)
 	return []any{e.Group, e.Offset.Topic, e.Offset.Partition, e.Offset.At, e.Offset.LeaderEpoch.String(), e.Offset.Metadata}
 }
 
-// row is what at is compared with.
-func row(group, topic string, partition int32, offset int64, epoch, metadata string) []any {
+// wantRow is what realRow is compared with.
+func wantRow(group, topic string, partition int32, offset int64, epoch, metadata string) []any {
 	return []any{group, topic, partition, offset, epoch, metadata}
 }
 
@@ -87,26 +87,26 @@ func TestRealSimpleGroup(t *testing.T) {
 		first    int64
 		metadata string
 	}{{10, "batch-10"}, {20, "batch-20"}, {20, "batch-20"}, {5, "batch-5"}, {30, "batch-30"}} {
-		require.Equal(t, row(group, topic, 0, want.first, "-", want.metadata), at(t, old, 1, int64(2*i)))
-		require.Equal(t, row(group, topic, 1, want.first+1, "0", ""), at(t, old, 1, int64(2*i+1)))
+		require.Equal(t, wantRow(group, topic, 0, want.first, "-", want.metadata), realRow(t, old, 1, int64(2*i)))
+		require.Equal(t, wantRow(group, topic, 1, want.first+1, "0", ""), realRow(t, old, 1, int64(2*i+1)))
 	}
-	gone := old[position{1, 10}]
+	gone := old[realPosition{1, 10}]
 	require.Equal(t, []any{EntryTombstone, group, topic, int32(1)},
 		[]any{gone.Kind, gone.Group, gone.Offset.Topic, gone.Offset.Partition})
-	require.Equal(t, row(group, topic, 0, 31, "3", zeros), at(t, old, 1, 11))
+	require.Equal(t, wantRow(group, topic, 0, 31, "3", zeros), realRow(t, old, 1, 11))
 
 	now := decodeReal(t, "4.4.0")
-	require.Equal(t, row(group, topic, 0, 10, "-", "batch-10"), at(t, now, 1, 5))
-	require.Equal(t, row(group, topic, 1, 11, "0", ""), at(t, now, 1, 6))
-	require.Equal(t, row(group, topic, 1, 21, "0", ""), at(t, now, 1, 9), "the second partition first")
-	require.Equal(t, row(group, topic, 0, 20, "-", "batch-20"), at(t, now, 1, 10))
-	require.Equal(t, row(group, topic, 0, 5, "-", "batch-5"), at(t, now, 1, 11))
-	require.Equal(t, row(group, topic, 0, 31, "3", zeros), at(t, now, 1, 16), "a length of two bytes")
-	require.Equal(t, ledger.AtMillis(1796079093376), now[position{1, 5}].Offset.CommitTime)
-	require.Equal(t, uuid.MustParse("87d4c52e-fb5e-49bc-9e1d-c7eedec003e5"), now[position{1, 5}].Offset.TopicID)
+	require.Equal(t, wantRow(group, topic, 0, 10, "-", "batch-10"), realRow(t, now, 1, 5))
+	require.Equal(t, wantRow(group, topic, 1, 11, "0", ""), realRow(t, now, 1, 6))
+	require.Equal(t, wantRow(group, topic, 1, 21, "0", ""), realRow(t, now, 1, 9), "the second partition first")
+	require.Equal(t, wantRow(group, topic, 0, 20, "-", "batch-20"), realRow(t, now, 1, 10))
+	require.Equal(t, wantRow(group, topic, 0, 5, "-", "batch-5"), realRow(t, now, 1, 11))
+	require.Equal(t, wantRow(group, topic, 0, 31, "3", zeros), realRow(t, now, 1, 16), "a length of two bytes")
+	require.Equal(t, ledger.AtMillis(1796079093376), now[realPosition{1, 5}].Offset.CommitTime)
+	require.Equal(t, uuid.MustParse("87d4c52e-fb5e-49bc-9e1d-c7eedec003e5"), now[realPosition{1, 5}].Offset.TopicID)
 
-	require.Equal(t, EntryTombstone, now[position{1, 22}].Kind, "expired a minute later")
-	end := now[position{1, 23}]
+	require.Equal(t, EntryTombstone, now[realPosition{1, 22}].Kind, "expired a minute later")
+	end := now[realPosition{1, 23}]
 	require.Equal(t, EntryGroup, end.Kind)
 	require.Equal(t, ledger.Membership{Type: ledger.GroupTypeClassic, RecordType: 2, Deleted: true}, *end.Membership)
 }
@@ -117,7 +117,7 @@ func TestRealClassicGroup(t *testing.T) {
 	now := decodeReal(t, "4.4.0")
 	require.Equal(t, ledger.Membership{
 		Type: ledger.GroupTypeClassic, RecordType: 2, StateTime: ledger.AtMillis(1796079073912),
-	}, *now[position{2, 0}].Membership, "made by the first join")
+	}, *now[realPosition{2, 0}].Membership, "made by the first join")
 
 	const id = "console-consumer-c634fc4c-894b-4b6e-9906-b9c64963b869"
 	require.Equal(t, ledger.Membership{
@@ -128,26 +128,26 @@ func TestRealClassicGroup(t *testing.T) {
 			SessionTimeoutMillis: 45000, RebalanceTimeoutMillis: 300000, Subscriptions: []string{"orders"},
 			Assigned: []ledger.TopicPartitions{{Topic: "orders", Partitions: []int32{0, 1, 2}}},
 		}},
-	}, *now[position{2, 1}].Membership)
+	}, *now[realPosition{2, 1}].Membership)
 
-	require.Equal(t, row("java.classic", "orders", 0, 100, "0", ""), at(t, now, 2, 2))
-	require.Equal(t, row("java.classic", "orders", 1, 0, "-", ""), at(t, now, 2, 3))
+	require.Equal(t, wantRow("java.classic", "orders", 0, 100, "0", ""), realRow(t, now, 2, 2))
+	require.Equal(t, wantRow("java.classic", "orders", 1, 0, "-", ""), realRow(t, now, 2, 3))
 
 	require.Equal(t, ledger.Membership{
 		Type: ledger.GroupTypeClassic, RecordType: 2, Generation: 2, ProtocolType: "consumer",
 		StateTime: ledger.AtMillis(1796079077091),
-	}, *now[position{2, 5}].Membership, "the last member left")
+	}, *now[realPosition{2, 5}].Membership, "the last member left")
 
 	for p := range int32(3) {
-		require.Equal(t, row("java.classic", "orders", p, 0, "-", ""), at(t, now, 2, 11+int64(p)), "the reset")
-		require.Equal(t, EntryTombstone, now[position{2, 14 + int64(p)}].Kind)
+		require.Equal(t, wantRow("java.classic", "orders", p, 0, "-", ""), realRow(t, now, 2, 11+int64(p)), "the reset")
+		require.Equal(t, EntryTombstone, now[realPosition{2, 14 + int64(p)}].Kind)
 	}
-	require.True(t, now[position{2, 17}].Membership.Deleted)
+	require.True(t, now[realPosition{2, 17}].Membership.Deleted)
 }
 
 // A static member has an instance id.
 func TestRealStaticMember(t *testing.T) {
-	m := decodeReal(t, "4.4.0")[position{1, 1}].Membership
+	m := decodeReal(t, "4.4.0")[realPosition{1, 1}].Membership
 	require.Len(t, m.Members, 1)
 	require.Equal(t, "inst-1", m.Members[0].InstanceID)
 	require.Equal(t, "inst-1-b13b0298-365b-406d-869d-c2ee3b64f3ae", m.Members[0].ID)
@@ -157,11 +157,11 @@ func TestRealStaticMember(t *testing.T) {
 // metadata of its commit.
 func TestRealCooperativeMember(t *testing.T) {
 	now := decodeReal(t, "4.4.0")
-	m := now[position{1, 18}].Membership
+	m := now[realPosition{1, 18}].Membership
 	require.Equal(t, "cooperative-sticky", m.Protocol)
 	require.Equal(t, []string{"orders"}, m.Members[0].Subscriptions)
 	require.Equal(t, []ledger.TopicPartitions{{Topic: "orders", Partitions: []int32{0, 1, 2}}}, m.Members[0].Assigned)
-	require.Equal(t, row("act-classic", "orders", 0, 100, "0", m.Members[0].ID), at(t, now, 1, 19))
+	require.Equal(t, wantRow("act-classic", "orders", 0, 100, "0", m.Members[0].ID), realRow(t, now, 1, 19))
 }
 
 // A Java consumer joins by the consumer protocol: first without a subscription, then with
@@ -199,14 +199,14 @@ func TestRealConsumerGroup(t *testing.T) {
 		16: consumer(3, func(m *ledger.Membership) { m.Generation = 3 }),
 		52: consumer(3, deleted),
 	} {
-		e := now[position{3, offset}]
+		e := now[realPosition{3, offset}]
 		require.Equal(t, EntryGroup, e.Kind, e.Problem)
 		require.Equal(t, "java-848", e.Group)
 		require.Equal(t, want, *e.Membership, "offset %d", offset)
 	}
-	require.Equal(t, row("java-848", "orders", 0, 100, "0", ""), at(t, now, 3, 7))
+	require.Equal(t, wantRow("java-848", "orders", 0, 100, "0", ""), realRow(t, now, 3, 7))
 
-	old := decodeReal(t, "4.0.2")[position{3, 9}].Membership
+	old := decodeReal(t, "4.0.2")[realPosition{3, 9}].Membership
 	require.Equal(t, int32(1), old.Generation)
 	require.Equal(t, []ledger.TopicPartitions{{
 		TopicID: uuid.MustParse("ce42827f-4591-4561-9c14-0172cd73dd30"), Partitions: []int32{0, 1, 2},
@@ -217,8 +217,8 @@ func TestRealConsumerGroup(t *testing.T) {
 // record.
 func TestRealTransactionalCommits(t *testing.T) {
 	now := decodeReal(t, "4.4.0")
-	require.Equal(t, row("txg-commit", "payments.eu", 0, 7, "-", "txn"), at(t, now, 3, 34))
-	require.Equal(t, row("txg-abort", "payments.eu", 0, 9, "-", "txn"), at(t, now, 2, 6))
-	require.Equal(t, row("txg-mix", "payments.eu", 0, 11, "-", "txn"), at(t, now, 2, 8))
-	require.Equal(t, row("txg-mix", "payments.eu", 0, 12, "-", ""), at(t, now, 2, 9))
+	require.Equal(t, wantRow("txg-commit", "payments.eu", 0, 7, "-", "txn"), realRow(t, now, 3, 34))
+	require.Equal(t, wantRow("txg-abort", "payments.eu", 0, 9, "-", "txn"), realRow(t, now, 2, 6))
+	require.Equal(t, wantRow("txg-mix", "payments.eu", 0, 11, "-", "txn"), realRow(t, now, 2, 8))
+	require.Equal(t, wantRow("txg-mix", "payments.eu", 0, 12, "-", ""), realRow(t, now, 2, 9))
 }

@@ -1,0 +1,127 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// topicAnswer is what the brokers said of one topic.
+type topicAnswer struct {
+	id         uuid.UUID
+	partitions int32
+	err        error
+}
+
+// errTopicOmitted says that a broker left out a topic that it was asked about.
+var errTopicOmitted = errors.New("the broker's answer leaves the topic out")
+
+// describeTopics asks what the named topics are. An error is one of the whole request; each
+// topic has its own beside.
+func describeTopics(ctx context.Context, client *kgo.Client, topics []string) (map[string]topicAnswer, error) {
+	req := kmsg.NewPtrMetadataRequest()
+	for _, topic := range topics {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = kmsg.StringPtr(topic)
+		req.Topics = append(req.Topics, t)
+	}
+	// The client keeps answers for some seconds. This one has to be new, and then serves the
+	// requests for offsets that follow.
+	resp, err := client.RequestCachedMetadata(ctx, req, time.Nanosecond)
+	if err != nil {
+		return nil, err
+	}
+	answers := make(map[string]topicAnswer, len(topics))
+	for _, topic := range topics {
+		answers[topic] = topicAnswer{err: errTopicOmitted}
+	}
+	for i := range resp.Topics {
+		t := &resp.Topics[i]
+		if t.Topic == nil {
+			continue
+		}
+		a := topicAnswer{id: t.TopicID, err: kerr.ErrorForCode(t.ErrorCode)}
+		for j := range t.Partitions {
+			a.partitions = max(a.partitions, t.Partitions[j].Partition+1)
+		}
+		if a.err == nil && a.partitions == 0 {
+			a.err = fmt.Errorf("%w: no partitions", errTopicOmitted)
+		}
+		answers[*t.Topic] = a
+	}
+	return answers, nil
+}
+
+// topicState is what has been told of a topic.
+type topicState struct {
+	ledger.TopicInfo
+	seen   ledger.Time // when it was last there
+	misses int         // answers in a row that said it does not exist
+}
+
+// missesOfDeleted is the number of answers in a row that have to say that a topic does not
+// exist before it is held deleted: a broker that has just started does not know all topics
+// yet.
+const missesOfDeleted = 2
+
+// topicEvents compares the answers with what has been told and returns what is new.
+func (o *Observer) topicEvents(answers map[string]topicAnswer, at ledger.Time) []ledger.Event {
+	var events []ledger.Event
+	for _, topic := range slices.Sorted(maps.Keys(answers)) {
+		s := o.topics[topic]
+		if s == nil {
+			s = &topicState{}
+			o.topics[topic] = s
+		}
+		before := s.seen
+		if s.take(answers[topic], at) {
+			info := s.TopicInfo
+			events = append(events, ledger.Event{
+				Kind: ledger.KindTopic, Cluster: o.cfg.Cluster, Topic: topic, Time: at, NotBefore: before,
+				Source: ledger.Source{Kind: ledger.SourcePoll}, TopicInfo: &info,
+			})
+		}
+	}
+	return events
+}
+
+// take takes over an answer and reports whether it says anything new. An error other than
+// that there is no such topic says nothing.
+func (s *topicState) take(a topicAnswer, at ledger.Time) (changed bool) {
+	if errors.Is(a.err, kerr.UnknownTopicOrPartition) {
+		s.misses++
+		if s.Deleted || s.misses < missesOfDeleted {
+			return false
+		}
+		s.TopicInfo = ledger.TopicInfo{TopicID: s.TopicID, Deleted: true}
+		return true
+	}
+	if a.err != nil {
+		return false
+	}
+	s.misses, s.seen = 0, at
+	var none uuid.UUID // the id of topics of brokers before 2.8
+	now := ledger.TopicInfo{TopicID: a.id, Partitions: a.partitions}
+	now.Recreated = s.TopicID != none && a.id != none && s.TopicID != a.id
+	if !s.Deleted && !now.Recreated && s.TopicID == a.id && s.Partitions == a.partitions {
+		return false
+	}
+	s.TopicInfo = now
+	return true
+}
+
+// Gone reports whether a topic is known to have been deleted, as of the last observation.
+func (o *Observer) Gone(topic string) bool {
+	s := o.topics[topic]
+	return s != nil && s.Deleted
+}
