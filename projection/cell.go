@@ -48,7 +48,13 @@ const (
 
 func (c *cell) has(f cellFlags) bool { return c.flags&f != 0 }
 
-func (c *cell) value() Value { return Value{At: c.at, Exists: c.has(flagExists)} }
+// visible is the offset that a client can read.
+func (c *cell) visible() Value {
+	if !c.has(flagExists) {
+		return Value{}
+	}
+	return Value{At: c.at, Exists: true}
+}
 
 // moved is when the offset last changed; not later than the answer if that was very long ago.
 func (c *cell) moved() ledger.Time {

@@ -58,15 +58,17 @@ type Value struct {
 
 // Change is what folding one row did to one partition of one group.
 type Change struct {
-	Seq        uint64 // of the record that holds the row
-	Row        int    // index of the row in its event
-	Time       ledger.Time
-	Cluster    string
-	Group      string
-	Topic      string
-	TopicID    uuid.UUID
-	Partition  int32
-	From, To   Value
+	Seq       uint64 // of the record that holds the row
+	Row       int    // index of the row in its event
+	Time      ledger.Time
+	Cluster   string
+	Group     string
+	Topic     string
+	TopicID   uuid.UUID
+	Partition int32
+	From, To  Value
+	// Lost is, of after-loss, the offset that had gone away before.
+	Lost       Value
 	Movement   Movement
 	Who        *Who   // never nil; shared between Changes, so not to be written to
 	Evidence   string // of a jump: what makes it one; empty otherwise

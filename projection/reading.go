@@ -97,17 +97,15 @@ func (s *State) Partition(cluster, name, topic string, partition int32) (Partiti
 
 func (c *cluster) readCell(g *group, t *groupTopic, cl *cell, waits *waiting) Partition {
 	p := Partition{
-		Topic: t.name, TopicID: t.ids[cl.topicID], Partition: cl.partition, Committed: cl.value(),
+		Topic: t.name, TopicID: t.ids[cl.topicID], Partition: cl.partition, Committed: cl.visible(),
 		LeaderEpoch: cl.epoch, Metadata: cl.metadata, CommitTime: cl.commit, Effective: cl.effective, Moved: cl.moved(),
 		Seq: cl.seq, Source: ledger.SourceKind(cl.source), Position: cl.position,
 		Unreadable: cl.has(flagUnreadable),
 	}
 	if !p.Committed.Exists {
-		p.Committed.At = 0
 		p.LeaderEpoch, p.Metadata = ledger.Epoch{}, ""
-		p.Before = Value{At: cl.at, Exists: cl.has(flagHad)}
-		if !p.Before.Exists {
-			p.Before.At = 0
+		if cl.has(flagHad) {
+			p.Before = Value{At: cl.at, Exists: true}
 		}
 		if cl.has(flagGone) {
 			p.DeletedAt, p.Cause, p.CauseInferred = cl.effective, ledger.Cause(cl.cause), cl.has(flagInferred)

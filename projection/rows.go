@@ -125,13 +125,17 @@ func (f *folding) commit(i int) {
 		return
 	}
 	f.rows++
-	before := cl.value()
+	before := cl.visible()
 	who := f.who(r, cl)
 	var step *intent
 	if f.g.rare != nil && f.g.rare.intent != nil {
 		if step = f.g.stepTaken(f.ev, r, at); step != nil {
 			who = f.s.teller(WhoOperator, "")
 		}
+	}
+	var lost Value
+	if !before.Exists && cl.has(flagHad) {
+		lost = Value{At: cl.at, Exists: true}
 	}
 	movement, evidence := f.judge(cl, r, at, who, step != nil)
 	switch movement {
@@ -147,6 +151,9 @@ func (f *folding) commit(i int) {
 	ch := f.report(i, r, at)
 	ch.TopicID, ch.Metadata, ch.CommitTime = r.TopicID, r.Metadata, r.CommitTime
 	ch.From, ch.To = before, Value{At: r.At, Exists: true}
+	if movement == MovementAfterLoss {
+		ch.Lost = lost
+	}
 	ch.Movement, ch.Evidence, ch.Who = movement, evidence, who
 	if step != nil {
 		ch.Actor, ch.ActorVerified, ch.Reason, ch.Plan = step.actor, step.verified, step.reason, step.plan
@@ -210,7 +217,7 @@ func (f *folding) remove(i int) {
 		movement = MovementExpired
 	}
 	f.rows++
-	before, id := cl.value(), f.t.ids[cl.topicID]
+	before, id := cl.visible(), f.t.ids[cl.topicID]
 	f.g.live--
 	cl.flags = cl.flags&^(flagExists|flagTruncated|flagInferred) | flagGone
 	if f.ev.CauseInferred {

@@ -1,0 +1,127 @@
+package projection
+
+import (
+	"slices"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// maxIncidents bounds the incidents held; older ones are found by replay.
+const maxIncidents = 100_000
+
+// Incidents gathers Changes into incidents, newest last.
+type Incidents struct {
+	all    []*Incident // by Seq
+	groups map[groupKey]*groupIncidents
+}
+
+type groupKey struct{ cluster, group string }
+
+// groupIncidents is what is going on in one group.
+type groupIncidents struct {
+	last map[Movement]*Incident // the newest act of each kind
+	open []*Incident            // those still watched
+	any  *Incident              // the newest of all kinds
+}
+
+// NewIncidents returns the projection before the first record.
+func NewIncidents() *Incidents {
+	return &Incidents{groups: map[groupKey]*groupIncidents{}}
+}
+
+// Apply takes in what folding rec did to s: the Changes of [State.Apply], all or only those
+// that are neither advance nor recommit.
+func (x *Incidents) Apply(s *State, rec *ledger.Record, changes []Change) {
+	switch rec.Event.Kind {
+	case ledger.KindCommitted, ledger.KindReset, ledger.KindDeleted, ledger.KindGroup:
+	default:
+		return
+	}
+	key := groupKey{rec.Event.Cluster, rec.Event.Group}
+	gi := x.groups[key]
+	for i := range changes {
+		ch := &changes[i]
+		if !notable(ch.Movement) {
+			continue
+		}
+		if gi == nil {
+			gi = &groupIncidents{last: map[Movement]*Incident{}}
+			x.groups[key] = gi
+		}
+		for _, in := range gi.open {
+			in.release(ch.Topic, ch.Partition)
+		}
+		x.take(s, gi, ch)
+	}
+	if gi == nil || len(gi.open) == 0 {
+		return
+	}
+	_, g := s.find(key.cluster, key.group)
+	if g == nil {
+		return
+	}
+	gi.open = slices.DeleteFunc(gi.open, func(in *Incident) bool {
+		if g.state == GroupStateStable && !in.ReadingSince.Known() && in.EmptySince.Known() && !rec.Event.Time.Before(in.Time) {
+			in.ReadingSince = g.since
+		}
+		in.progress(g, rec.Event.Time)
+		return len(in.open) == 0
+	})
+}
+
+func (x *Incidents) take(s *State, gi *groupIncidents, ch *Change) {
+	in := gi.last[ch.Movement]
+	if in == nil || !in.near(ch.Time) {
+		in = begin(s, ch)
+		gi.last[ch.Movement], gi.any = in, in
+		if len(x.all) >= maxIncidents {
+			x.all = append(x.all[:0], x.all[maxIncidents/10:]...)
+		}
+		x.all = append(x.all, in)
+	}
+	in.add(ch)
+	if len(in.open) > 0 && !slices.Contains(gi.open, in) {
+		gi.open = append(gi.open, in)
+	}
+}
+
+// All returns the incidents of a cluster by their sequence; "" is all clusters.
+func (x *Incidents) All(cluster string) []Incident {
+	var out []Incident
+	for _, in := range x.all {
+		if cluster == "" || in.Cluster == cluster {
+			out = append(out, in.copy())
+		}
+	}
+	return out
+}
+
+// Find returns the incident that the record with sequence seq is part of; if it is part of
+// several, as a commit that moved one partition back and one forward, the first.
+func (x *Incidents) Find(seq uint64) (Incident, bool) {
+	for _, in := range x.all {
+		if in.Seq > seq {
+			break
+		}
+		if seq <= in.LastSeq && in.Holds(seq) {
+			return in.copy(), true
+		}
+	}
+	return Incident{}, false
+}
+
+// Last returns the newest incident of a group.
+func (x *Incidents) Last(cluster, group string) (Incident, bool) {
+	gi := x.groups[groupKey{cluster, group}]
+	if gi == nil || gi.any == nil {
+		return Incident{}, false
+	}
+	return gi.any.copy(), true
+}
+
+// copy detaches an incident from the projection.
+func (in *Incident) copy() Incident {
+	out := *in
+	out.more, out.open = slices.Clone(in.more), nil
+	return out
+}
