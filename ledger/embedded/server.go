@@ -85,9 +85,19 @@ func (s *Server) run(ctx context.Context, cfg Config) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("gave up while stored data was being recovered: %w", err)
 	}
-	s.conn, err = nats.Connect("", nats.InProcessServer(s.nats), nats.Name("offsetledger"), nats.MaxReconnects(-1))
+	s.conn, err = nats.Connect("", nats.InProcessServer(inProcess{s.nats, cfg.SyncInterval == 0}), nats.Name("offsetledger"), nats.MaxReconnects(-1))
 	return err
 }
+
+// inProcess is what the connection leads to. It also tells whoever holds the connection what
+// a server does not tell its clients.
+type inProcess struct {
+	*server.Server
+	syncsAlways bool
+}
+
+// SyncsAlways reports whether a message is on disk before it is acknowledged.
+func (p inProcess) SyncsAlways() bool { return p.syncsAlways }
 
 // recover starts the server and returns when it is up, which is when everything stored has
 // been read as far as it must be.
