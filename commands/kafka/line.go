@@ -89,7 +89,7 @@ func (l *sourceLine) feed(r *sourceRecord, now ledger.Time) error {
 		l.settle(r)
 		return nil
 	}
-	e := l.decoder.Decode(r.key, r.value)
+	e := l.decode(r)
 	switch e.Kind {
 	case EntryOffset:
 		l.counts.Rows++
@@ -116,6 +116,15 @@ func (l *sourceLine) feed(r *sourceRecord, now ledger.Time) error {
 	return nil
 }
 
+// decode decodes r. A key that names no topic is damaged: no event can hold it as a row.
+func (l *sourceLine) decode(r *sourceRecord) Entry {
+	e := l.decoder.Decode(r.key, r.value)
+	if (e.Kind == EntryOffset || e.Kind == EntryTombstone) && e.Offset.Topic == "" {
+		return e.opaque("key without a topic")
+	}
+	return e
+}
+
 // flush closes the open run, since no more records are at hand. A fetch holds whole batches
 // and a request never spans two, so no request is cut.
 func (l *sourceLine) flush(now ledger.Time) { l.closeRun(now) }
@@ -138,7 +147,7 @@ func (l *sourceLine) readAgain(r *sourceRecord) error {
 	if r.control {
 		return nil
 	}
-	e := l.decoder.Decode(r.key, r.value)
+	e := l.decode(r)
 	switch {
 	case e.Kind == EntryTombstone:
 		l.pending.kill(e.Group, e.Offset.Topic, e.Offset.Partition)
