@@ -16,7 +16,8 @@ type capture struct {
 	topicID   uuid.UUID
 	source    ledger.SourceKind
 	firstSeq  uint64
-	began     ledger.Time
+	began     ledger.Time // time of the first cursor
+	first     ledger.Time // time of the first record
 	polled    ledger.Time // time of the last cursor without lines
 	allLines  bool        // a cursor told every source partition
 	lines     map[int32]*line

@@ -96,18 +96,20 @@ func (x *Incidents) All(cluster string) []Incident {
 	return out
 }
 
-// Find returns the incident that the record with sequence seq is part of; if it is part of
-// several, as a commit that moved one partition back and one forward, the first.
-func (x *Incidents) Find(seq uint64) (Incident, bool) {
+// Find returns the incidents that the record with sequence seq is part of: more than one for
+// a commit that moved one partition back and another far forward. Those have the same ID if
+// it is the first record of both.
+func (x *Incidents) Find(seq uint64) []Incident {
+	var out []Incident
 	for _, in := range x.all {
 		if in.Seq > seq {
 			break
 		}
 		if seq <= in.LastSeq && in.Holds(seq) {
-			return in.copy(), true
+			out = append(out, in.copy())
 		}
 	}
-	return Incident{}, false
+	return out
 }
 
 // Last returns the newest incident of a group.

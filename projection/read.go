@@ -151,7 +151,8 @@ type Coverage struct {
 	SourceTopicID  uuid.UUID // of __consumer_offsets
 	// Source is how the cluster is captured: tail, poll, or manager when neither was seen.
 	Source ledger.SourceKind
-	// Began is when capture began: before it only what compaction had left is known.
+	// Began is when capture began: before it only what compaction had left is known. Where
+	// nothing is captured it is the time of the first record.
 	Began    ledger.Time
 	FirstSeq uint64 // of the first record of the cluster
 	// Through is the moment up to which everything was read: the least of all source lines,

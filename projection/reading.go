@@ -236,6 +236,9 @@ func (s *State) Coverage(cluster string) (Coverage, bool) {
 	if cov.Source == 0 {
 		cov.Source = ledger.SourceManager
 	}
+	if !cov.Began.Known() {
+		cov.Began = k.first
+	}
 	return cov, true
 }
 

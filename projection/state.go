@@ -113,7 +113,7 @@ func (s *State) cluster(rec *ledger.Record) *cluster {
 	c := s.clusters[name]
 	if c == nil {
 		c = &cluster{name: name, groups: map[string]*group{}, topics: map[string]*topic{}}
-		c.capture.firstSeq = rec.Seq
+		c.capture.firstSeq, c.capture.first = rec.Seq, moment(rec, ledger.Time{})
 		s.clusters[name] = c
 	}
 	s.last = c

@@ -1,0 +1,158 @@
+package projection
+
+import (
+	"slices"
+	"time"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// Certainty is how sure an answer is. It is never surer than the records make it.
+type Certainty uint8
+
+// The certainties.
+const (
+	CertaintyUnknown  Certainty = iota // Known.Why says why
+	CertaintyExact                     // capture has passed the moment asked for
+	CertaintyStale                     // capture has not yet, or is away: true up to Known.Until
+	CertaintyInterval                  // polled: it came true between Known.NotBefore and Known.NotAfter
+	CertaintyNone                      // there was no offset: Known.DeletedAt or Known.Never
+)
+
+var certaintyNames = [...]string{"unknown", "exact", "stale", "interval", "none"}
+
+// String is the word that users see.
+func (c Certainty) String() string { return certaintyNames[c] }
+
+// Why an answer is unknown.
+const (
+	WhyBeforeHistory = "before history" // compaction had removed what was there
+	WhyGap           = "gap"            // records were lost or never read
+	WhyUnreadable    = "unreadable"     // the record that decides could not be decoded
+	WhyOnlyPending   = "only pending"   // all that was seen is a transaction that is open
+)
+
+// Known says how sure an answer about one partition is.
+type Known struct {
+	Certainty           Certainty
+	Until               ledger.Time // stale; unknown if capture was never at the end
+	NotBefore, NotAfter ledger.Time // interval
+	// DeletedAt and Never say which none it is; exactly one is set whenever there is no offset
+	// and it is known why, also if the answer is stale.
+	DeletedAt ledger.Time
+	Never     bool
+	Why       string // unknown
+}
+
+// Asked is the moment that an answer is about.
+type Asked struct {
+	// Time is set if the question is as of an effective time, and not for now or a sequence.
+	Time ledger.Time
+	// Now is the present; for a sequence, the append time of its record.
+	Now ledger.Time
+	// Through, if known, is how far capture has come, for callers that know better than the
+	// last cursor.
+	Through ledger.Time
+}
+
+// maxBehind is how far capture can be behind for an answer about now to be exact: five
+// seconds, and the one that complete_through is always held back.
+const maxBehind = 6 * time.Second
+
+// Known says how sure the state is of a group's offset in one partition. p is what
+// [State.Partition] returned, nil if that was nothing.
+func (s *State) Known(cluster, group string, tp ledger.TopicPartition, p *Partition, q Asked) Known {
+	c, g := s.find(cluster, group)
+	if c == nil {
+		return Known{Why: WhyBeforeHistory}
+	}
+	k := knowing{p: p, asked: q, began: c.capture.began, told: c.capture.source == 0}
+	if !k.began.Known() {
+		k.began = c.capture.first
+	}
+	k.through = c.capture.through()
+	line := noPosition
+	if g != nil && g.tailed {
+		line = int(g.line)
+		if l := c.capture.lines[g.line]; l != nil {
+			k.through = l.CompleteThrough
+		}
+	}
+	k.through = ledger.MaxTime(k.through, q.Through)
+	for i := range c.capture.gaps {
+		if gap := &c.capture.gaps[i]; gap.concerns(group, line, tp) {
+			k.gaps = append(k.gaps, Interval{From: gap.From, To: gap.To})
+		}
+	}
+	return k.known()
+}
+
+// concerns reports whether a gap may hide rows of a key. Where the source lost its end, it
+// may not: everything there had been read.
+func (gap *Gap) concerns(group string, line int, tp ledger.TopicPartition) bool {
+	if gap.OfGroup {
+		return gap.Group == group && (len(gap.Keys) == 0 || slices.Contains(gap.Keys, tp))
+	}
+	return int(gap.SourcePartition) == line && gap.Cause != ledger.CauseTruncated
+}
+
+// knowing is all that decides how sure an answer is.
+type knowing struct {
+	p       *Partition // nil: nothing was seen of it
+	asked   Asked
+	began   ledger.Time // of capture
+	through ledger.Time // everything up to it is known
+	told    bool        // nothing is captured: managers tell what they do
+	gaps    []Interval
+}
+
+func (k *knowing) known() Known {
+	moment := k.asked.Time
+	if !moment.Known() {
+		moment = k.asked.Now
+	}
+	p := k.p
+	for _, gap := range k.gaps {
+		if !moment.Before(gap.From) && moment.Before(gap.To) {
+			return Known{Why: WhyGap}
+		}
+	}
+	if p != nil && p.Unreadable {
+		return Known{Why: WhyUnreadable}
+	}
+	var out Known
+	switch {
+	case p != nil && p.Committed.Exists:
+		out.Certainty = CertaintyExact
+		if p.Unsure != nil {
+			out = Known{Certainty: CertaintyInterval, NotBefore: p.Unsure.From, NotAfter: p.Unsure.To}
+		} else if p.NotBefore.Known() {
+			out = Known{Certainty: CertaintyInterval, NotBefore: p.NotBefore, NotAfter: p.Effective}
+		}
+	case p != nil && p.DeletedAt.Known():
+		out = Known{Certainty: CertaintyNone, DeletedAt: p.DeletedAt}
+	case p != nil && p.Pending != nil:
+		return Known{Why: WhyOnlyPending}
+	case k.asked.Time.Known() && (!k.began.Known() || k.asked.Time.Before(k.began)):
+		return Known{Why: WhyBeforeHistory}
+	default:
+		out = Known{Certainty: CertaintyNone, Never: true}
+	}
+	if !k.final() {
+		out.Certainty, out.Until = CertaintyStale, k.through
+	}
+	return out
+}
+
+// final reports whether nothing that comes can change the answer, or, for now, whether
+// capture is close enough behind.
+func (k *knowing) final() bool {
+	if k.told {
+		return !k.asked.Time.Known() || !k.asked.Time.After(k.asked.Now)
+	}
+	if k.asked.Time.Known() {
+		return !k.asked.Time.After(k.through)
+	}
+	behind, ok := k.asked.Now.Sub(k.through)
+	return ok && behind <= maxBehind
+}
