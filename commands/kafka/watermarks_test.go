@@ -68,6 +68,13 @@ func within(t testing.TB) context.Context {
 	return ctx
 }
 
+// timedOut is a context for questions that nobody will answer.
+func timedOut(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 // tracked are rows of the first n partitions of a topic.
 func tracked(topic string, n int32) []ledger.Offset {
 	var rows []ledger.Offset
