@@ -1,0 +1,161 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/ledger/stream"
+	"github.com/offsetledger/offsetledger/projection"
+)
+
+// ackError is the error that the server put into its answer to a publish, nil if it stored.
+func ackError(body []byte) error {
+	var ack struct {
+		Error *jetstream.APIError `json:"error"`
+	}
+	if err := json.Unmarshal(body, &ack); err != nil {
+		return err
+	}
+	if ack.Error != nil {
+		return ack.Error
+	}
+	return nil
+}
+
+// measureReplay reads and folds the whole ledger; the limit is an ordered consumer that reads
+// the same bytes and looks at none of them. Both run twice, in turns.
+func measureReplay(ctx context.Context, dir string, offsets int) (row Row, err error) {
+	srv, log, err := openLedger(ctx, dir)
+	if err != nil {
+		return Row{}, err
+	}
+	defer func() { err = errors.Join(err, srv.Close()) }()
+	const rounds = 2
+	var took, limit time.Duration
+	for range rounds {
+		bare, err := consumeBare(ctx, srv.Conn(), offsets/rowsPerEvent)
+		if err != nil {
+			return Row{}, err
+		}
+		limit += bare
+		began := time.Now()
+		if err := replay(ctx, log, offsets); err != nil {
+			return Row{}, err
+		}
+		took += time.Since(began)
+	}
+	return rate("replay", rounds*offsets, took, limit, "value >= 5000000 and ratio >= 0.7"), nil
+}
+
+// replay folds everything and makes sure that it did.
+func replay(ctx context.Context, log *stream.Log, offsets int) error {
+	state := projection.NewState()
+	rows := 0
+	for rec, err := range log.Read(ctx, 1, 0, ledger.Filter{}) {
+		if err != nil {
+			return err
+		}
+		if _, err := state.Apply(rec); err != nil {
+			return err
+		}
+		rows += len(rec.Event.Offsets)
+	}
+	if rows != offsets {
+		return fmt.Errorf("replay saw %d offsets of %d", rows, offsets)
+	}
+	return nil
+}
+
+// consumeBare reads n messages with the client's own ordered consumer.
+func consumeBare(ctx context.Context, nc *nats.Conn, n int) (time.Duration, error) {
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	consumer, err := js.OrderedConsumer(ctx, stream.DefaultName, jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		return 0, err
+	}
+	done := make(chan struct{})
+	seen := 0
+	consuming, err := consumer.Consume(func(jetstream.Msg) {
+		if seen++; seen == n {
+			close(done)
+		}
+	}, jetstream.PullMaxMessages(10_000))
+	if err != nil {
+		return 0, err
+	}
+	defer consuming.Stop()
+	select {
+	case <-done:
+		return time.Since(began), nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// measureReady stops and starts everything, and waits until the present can be asked for. The
+// limit is the same with a consumer that folds nothing.
+func measureReady(ctx context.Context, dir string, offsets int) (Row, error) {
+	bare, err := restart(ctx, dir, func(ctx context.Context, nc *nats.Conn, _ *stream.Log) error {
+		_, err := consumeBare(ctx, nc, offsets/rowsPerEvent)
+		return err
+	})
+	if err != nil {
+		return Row{}, err
+	}
+	took, err := restart(ctx, dir, func(ctx context.Context, _ *nats.Conn, log *stream.Log) error {
+		return followToEnd(ctx, log)
+	})
+	if err != nil {
+		return Row{}, err
+	}
+	return Row{
+		Name: "ready", Value: took.Seconds(), Unit: "s", Limit: bare.Seconds(),
+		Ratio: took.Seconds() / bare.Seconds(), Goal: "value <= 4 for 20 million offsets",
+	}, nil
+}
+
+func restart(ctx context.Context, dir string, until func(context.Context, *nats.Conn, *stream.Log) error) (took time.Duration, err error) {
+	began := time.Now()
+	srv, log, err := openLedger(ctx, dir)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, srv.Close()) }()
+	if err := until(ctx, srv.Conn(), log); err != nil {
+		return 0, err
+	}
+	return time.Since(began), nil
+}
+
+// followToEnd has a view follow the log until it has folded all that is there, as the daemon does.
+func followToEnd(ctx context.Context, log *stream.Log) error {
+	last, err := log.Last(ctx)
+	if err != nil {
+		return err
+	}
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	view := projection.NewView()
+	var g errgroup.Group
+	g.Go(func() error { return view.Run(following, log.Follow(following, 1, ledger.Filter{})) })
+	if err := view.WaitFor(ctx, last); err != nil {
+		return err
+	}
+	stop()
+	if err := g.Wait(); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
