@@ -91,7 +91,7 @@ func (l *Log) newConsumer(ctx context.Context, from uint64, f ledger.Filter) (*c
 		quiet:  time.NewTimer(silence),
 		pull:   pullRequest{MaxBytes: windowBytes, Expires: pullExpires, Heartbeat: heartbeat},
 	}
-	if c.sub, err = l.nc.ChanSubscribe(l.nc.NewRespInbox(), c.inbox); err != nil {
+	if c.sub, err = l.nc.ChanSubscribe(l.nc.NewInbox(), c.inbox); err != nil {
 		c.close()
 		return nil, err
 	}
