@@ -1,9 +1,6 @@
 package ledger
 
 import (
-	"math"
-
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -19,64 +16,79 @@ func (e *Event) appendRows(b []byte, num protowire.Number, rows []Offset) []byte
 	}
 	b, mark := open(b, num)
 	if len(rows) > 0 {
-		b = appendKeys(b, len(rows), func(i int) (string, *uuid.UUID, int32) {
-			r := &rows[i]
-			return r.Topic, &r.TopicID, r.Partition
-		})
-		b = e.appendRowColumns(b, rows)
+		b = e.appendColumns(b, rows)
 	}
 	return shut(append(b, unknown...), mark)
 }
 
-// appendRowColumns looks at all rows once to see which columns vary, then writes those.
-func (e *Event) appendRowColumns(b []byte, rows []Offset) []byte {
-	first, step := &rows[0], sourceStep(&e.Source)
-	least, most := first.At, first.At
-	var epoch, effective, commit, expire, source, other uint64
-	metadata := false
+// appendColumns writes the columns of at least one row. It looks at all rows once; mostly
+// nothing varies but partitions and offsets.
+func (e *Event) appendColumns(b []byte, rows []Offset) []byte {
+	n, first, step := len(rows), &rows[0], sourceStep(&e.Source)
+	k := newKeys()
+	ats := k.offsets(n)
+	sourceOffset, other := first.SourceOffset, uint64(0)
 	for i := range rows {
 		r := &rows[i]
-		least, most = min(least, r.At), max(most, r.At)
-		epoch |= uint64(uint32(r.LeaderEpoch.plusOne ^ first.LeaderEpoch.plusOne))
-		effective |= r.Effective.biased ^ first.Effective.biased
-		commit |= r.CommitTime.biased - r.Effective.biased ^ (first.CommitTime.biased - first.Effective.biased)
-		expire |= r.ExpireTime.biased - r.CommitTime.biased ^ (first.ExpireTime.biased - first.CommitTime.biased)
-		source |= uint64(r.SourceOffset-int64(i)*step) ^ uint64(first.SourceOffset)
-		other |= uint64(uint16(r.ErrorCode^first.ErrorCode))<<8 | uint64(r.Flags^first.Flags)
-		metadata = metadata || r.Metadata != first.Metadata
+		k.add(r.Topic, &r.TopicID, r.Partition)
+		ats[i] = r.At
+		other |= r.Effective.biased ^ first.Effective.biased |
+			r.CommitTime.biased ^ first.CommitTime.biased |
+			r.ExpireTime.biased ^ first.ExpireTime.biased |
+			uint64(r.SourceOffset^sourceOffset) |
+			uint64(uint32(r.LeaderEpoch.plusOne^first.LeaderEpoch.plusOne)) |
+			uint64(uint16(r.ErrorCode^first.ErrorCode)) | uint64(r.Flags^first.Flags) |
+			uint64(len(r.Metadata)^len(first.Metadata))
+		if len(r.Metadata) > 0 && r.Metadata != first.Metadata {
+			other = 1
+		}
+		sourceOffset += step
 	}
-	n := len(rows)
-	b = appendBased(b, 7, 8, n, least, most, func(i int) int64 { return rows[i].At })
-	b = appendColumn(b, 9, count(n, epoch != 0), func(i int) uint64 { return uint64(uint32(rows[i].LeaderEpoch.plusOne)) })
-	b = appendStrings(b, 10, count(n, metadata), func(i int) string { return rows[i].Metadata })
-	b = appendTimes(b, 11, count(n, effective != 0), e.Time, e.Time, func(i int) Time { return rows[i].Effective })
-	b = appendColumn(b, 12, count(n, commit != 0), func(i int) uint64 {
-		return protowire.EncodeZigZag(rows[i].CommitTime.diff(rows[i].Effective))
-	})
-	b = appendExpireTimes(b, rows, expire != 0)
-	b = appendColumn(b, 14, count(n, source != 0), func(i int) uint64 {
-		return protowire.EncodeZigZag(rows[i].SourceOffset - e.Source.Offset - int64(i)*step)
-	})
-	b = appendColumn(b, 15, count(n, other>>8 != 0), func(i int) uint64 { return zigzag32(int32(rows[i].ErrorCode)) })
-	return appendColumn(b, 16, count(n, other&0xFF != 0), func(i int) uint64 { return uint64(rows[i].Flags) })
+	b = k.append(b)
+	b = appendBased(b, 7, 8, ats)
+	k.release()
+	return e.appendOthers(b, rows, other != 0)
 }
 
-// appendExpireTimes differs from the rule in its default, which is unknown.
-func appendExpireTimes(b []byte, rows []Offset, vary bool) []byte {
-	known := false
+// appendOthers writes the columns of rows other than partitions and offsets. If not vary, each
+// is the same in all rows.
+func (e *Event) appendOthers(b []byte, rows []Offset, vary bool) []byte {
+	first, n, step := &rows[0], len(rows), sourceStep(&e.Source)
+	epoch := func(i int) uint64 { return uint64(uint32(rows[i].LeaderEpoch.plusOne)) }
+	effective := func(i int) Time { return rows[i].Effective }
+	commit := func(i int) uint64 { return protowire.EncodeZigZag(rows[i].CommitTime.diff(rows[i].Effective)) }
+	expire := func(i int) uint64 { return protowire.EncodeZigZag(rows[i].ExpireTime.diff(rows[i].CommitTime)) }
+	source := func(i int) uint64 {
+		return protowire.EncodeZigZag(rows[i].SourceOffset - e.Source.Offset - int64(i)*step)
+	}
+	code := func(i int) uint64 { return zigzag32(int32(rows[i].ErrorCode)) }
+	flags := func(i int) uint64 { return uint64(rows[i].Flags) }
+	metadata := func(i int) string { return rows[i].Metadata }
+	if !vary {
+		b = appendColumn(b, 9, 1, epoch)
+		b = appendStrings(b, 10, 1, metadata)
+		b = appendTimes(b, 11, 1, e.Time, e.Time, effective)
+		b = appendColumn(b, 12, 1, commit)
+		if first.ExpireTime.Known() {
+			b = appendElements(b, 13, 1, expire)
+		}
+		b = appendColumn(b, 14, 1, source)
+		b = appendColumn(b, 15, 1, code)
+		return appendColumn(b, 16, 1, flags)
+	}
+	b = appendColumn(b, 9, count(n, epoch), epoch)
+	b = appendStrings(b, 10, count(n, metadata), metadata)
+	b = appendTimes(b, 11, count(n, effective), e.Time, e.Time, effective)
+	b = appendColumn(b, 12, count(n, commit), commit)
 	for i := range rows {
-		if known = rows[i].ExpireTime.Known(); known {
+		if rows[i].ExpireTime.Known() {
+			b = appendElements(b, 13, count(n, expire), expire)
 			break
 		}
 	}
-	if !known {
-		return b
-	}
-	b, mark := open(b, 13)
-	for i := range count(len(rows), vary) {
-		b = protowire.AppendVarint(b, protowire.EncodeZigZag(rows[i].ExpireTime.diff(rows[i].CommitTime)))
-	}
-	return shut(b, mark)
+	b = appendColumn(b, 14, count(n, source), source)
+	b = appendColumn(b, 15, count(n, code), code)
+	return appendColumn(b, 16, count(n, flags), flags)
 }
 
 // sourceStep is how far apart the source offsets of neighbouring rows are expected: rows of
@@ -88,10 +100,13 @@ func sourceStep(s *Source) int64 {
 	return 0
 }
 
-// count is the number of elements of a column that varies, or does not.
-func count(rows int, vary bool) int {
-	if vary {
-		return rows
+// count is the number of elements that a column of n rows needs: one if all are the same.
+func count[T comparable](n int, element func(int) T) int {
+	first := element(0)
+	for i := 1; i < n; i++ {
+		if element(i) != first {
+			return n
+		}
 	}
 	return 1
 }
@@ -101,6 +116,10 @@ func appendColumn(b []byte, num protowire.Number, n int, element func(int) uint6
 	if n == 1 && element(0) == 0 {
 		return b
 	}
+	return appendElements(b, num, n, element)
+}
+
+func appendElements(b []byte, num protowire.Number, n int, element func(int) uint64) []byte {
 	b, mark := open(b, num)
 	for i := range n {
 		b = protowire.AppendVarint(b, element(i))
@@ -110,7 +129,11 @@ func appendColumn(b []byte, num protowire.Number, n int, element func(int) uint6
 
 // appendBased writes a column of offsets as differences to a base, which is the least offset
 // if that makes them shorter, else 0. All rows alike need no column at all.
-func appendBased(b []byte, base, num protowire.Number, n int, least, most int64, at func(int) int64) []byte {
+func appendBased(b []byte, base, num protowire.Number, offsets []int64) []byte {
+	least, most := offsets[0], offsets[0]
+	for _, v := range offsets {
+		least, most = min(least, v), max(most, v)
+	}
 	from := least
 	if least >= 0 && least != most && protowire.SizeVarint(uint64(most-least)) == protowire.SizeVarint(uint64(most)) {
 		from = 0
@@ -120,8 +143,17 @@ func appendBased(b []byte, base, num protowire.Number, n int, least, most int64,
 		return b
 	}
 	b, mark := open(b, num)
-	for i := range n {
-		b = protowire.AppendVarint(b, uint64(at(i)-from))
+	for _, offset := range offsets {
+		switch v := uint64(offset - from); {
+		case v < 1<<7:
+			b = append(b, byte(v))
+		case v < 1<<14:
+			b = append(b, byte(v)|0x80, byte(v>>7))
+		case v < 1<<21:
+			b = append(b, byte(v)|0x80, byte(v>>7)|0x80, byte(v>>14))
+		default:
+			b = protowire.AppendVarint(b, v)
+		}
 	}
 	return shut(b, mark)
 }
@@ -155,100 +187,3 @@ func appendStrings(b []byte, num protowire.Number, n int, element func(int) stri
 func zigzag32(v int32) uint64 { return uint64(uint32(v<<1) ^ uint32(v>>31)) }
 
 func unzigzag32(v uint64) int32 { return int32(uint32(v)>>1) ^ -int32(v&1) }
-
-func (e *Event) appendWatermarks(b []byte, w *Watermarks) []byte {
-	b, mark := open(b, 22)
-	rows := w.Rows
-	if len(rows) > 0 {
-		b = appendKeys(b, len(rows), func(i int) (string, *uuid.UUID, int32) {
-			return rows[i].Topic, &rows[i].TopicID, rows[i].Partition
-		})
-	}
-	b = putInt(b, 7, int64(w.Shard))
-	b = putBool(b, 8, w.Complete)
-	if len(rows) > 0 {
-		least, most := int64(math.MaxInt64), int64(math.MinInt64)
-		stable, start := false, false
-		for i := range rows {
-			r := &rows[i]
-			least, most = min(least, r.LogEnd), max(most, r.LogEnd)
-			stable = stable || r.LogEnd-r.LastStable != rows[0].LogEnd-rows[0].LastStable
-			start = start || r.LogStart != rows[0].LogStart
-		}
-		n := len(rows)
-		b = appendBased(b, 9, 10, n, least, most, func(i int) int64 { return rows[i].LogEnd })
-		b = appendColumn(b, 11, count(n, stable), func(i int) uint64 {
-			return protowire.EncodeZigZag(rows[i].LogEnd - rows[i].LastStable)
-		})
-		b = appendColumn(b, 12, count(n, start), func(i int) uint64 { return uint64(rows[i].LogStart) })
-	}
-	return shut(append(b, e.unknownOf(22)...), mark)
-}
-
-func (e *Event) appendCursor(b []byte, c *Cursor) []byte {
-	b, mark := open(b, 23)
-	b = putString(b, 1, c.Shard)
-	b = putString(b, 2, c.KafkaClusterID)
-	b = putUUID(b, 3, c.TopicID)
-	b = putBool(b, 4, c.Complete)
-	if len(c.Lines) > 0 {
-		b = e.appendLines(b, c.Lines)
-	}
-	for i := range c.Lines {
-		for j := range c.Lines[i].Open {
-			b = e.appendOpen(b, i, &c.Lines[i].Open[j])
-		}
-	}
-	return shut(append(b, e.unknownOf(23)...), mark)
-}
-
-func (e *Event) appendLines(b []byte, lines []SourceLine) []byte {
-	first, n := &lines[0], len(lines)
-	least, most := first.Next, first.Next
-	var partition, epoch, effective, through bool
-	for i := range lines {
-		l := &lines[i]
-		least, most = min(least, l.Next), max(most, l.Next)
-		partition = partition || l.Partition != first.Partition+int32(i)
-		epoch = epoch || l.LeaderEpoch != first.LeaderEpoch
-		effective = effective || l.MaxEffective != first.MaxEffective
-		through = through || l.CompleteThrough != first.CompleteThrough
-	}
-	b = putUint(b, 5, uint64(n))
-	b = appendColumn(b, 6, count(n, partition), func(i int) uint64 { return zigzag32(lines[i].Partition - int32(i)) })
-	b = appendBased(b, 7, 8, n, least, most, func(i int) int64 { return lines[i].Next })
-	b = appendColumn(b, 9, count(n, epoch), func(i int) uint64 { return uint64(uint32(lines[i].LeaderEpoch.plusOne)) })
-	b = appendTimes(b, 10, count(n, effective), e.Time, Time{}, func(i int) Time { return lines[i].MaxEffective })
-	return appendTimes(b, 11, count(n, through), e.Time, Time{}, func(i int) Time { return lines[i].CompleteThrough })
-}
-
-func (e *Event) appendOpen(b []byte, line int, o *OpenTransaction) []byte {
-	b, mark := open(b, 12)
-	rows := o.Rows
-	if len(rows) > 0 {
-		b = appendKeys(b, len(rows), func(i int) (string, *uuid.UUID, int32) {
-			return rows[i].Topic, &uuid.Nil, rows[i].Partition
-		})
-	}
-	b = putUint(b, 7, uint64(line))
-	b = putSint(b, 8, o.ProducerID)
-	b = putInt(b, 9, o.First)
-	b = putTime(b, 10, o.Since, e.Time)
-	if len(rows) > 0 {
-		first, n := &rows[0], len(rows)
-		least, most := first.At, first.At
-		var group, position bool
-		for i := range rows {
-			r := &rows[i]
-			least, most = min(least, r.At), max(most, r.At)
-			group = group || r.Group != first.Group
-			position = position || r.Position-int64(i) != first.Position
-		}
-		b = appendStrings(b, 11, count(n, group), func(i int) string { return rows[i].Group })
-		b = appendBased(b, 12, 13, n, least, most, func(i int) int64 { return rows[i].At })
-		b = appendColumn(b, 14, count(n, position), func(i int) uint64 {
-			return protowire.EncodeZigZag(rows[i].Position - o.First - int64(i))
-		})
-	}
-	return shut(append(b, o.unknown...), mark)
-}

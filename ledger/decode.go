@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math/bits"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -24,16 +25,18 @@ type Decoder struct {
 	texts    interned // metadata and other free text, kept apart so that it does not push names out
 	columns  rowColumns
 	elements []uint64
-	budget   int // rows that the event may still have
+	messages [30][]byte // of the event, until its id and time are known; valid if seen
+	topic    string     // of the run before, likely to be the same again
+	budget   int        // rows that the event may still have
 }
 
 // Decode decodes b into e. What was in e is lost; its lists of rows are used again, so an
 // event that is to be kept is cloned first. Strings and all other parts of e may be kept. On
 // an error, always a [*DamagedError], e holds nothing of use.
 func (d *Decoder) Decode(b []byte, e *Event) error {
+	cluster := e.Cluster // likely to be the same again
 	*e = Event{Offsets: e.Offsets[:0], Updates: e.Updates[:0], Before: e.Before[:0]}
 	d.budget = MaxRows
-	var delayed [30][]byte // messages that need id and time of the event
 	var millis, notBefore int64
 	hasNotBefore := false
 	f := fields{schema: &eventSchema, rest: b}
@@ -44,7 +47,7 @@ func (d *Decoder) Decode(b []byte, e *Event) error {
 		case 2:
 			e.Kind = Kind(f.int32())
 		case 3:
-			e.Cluster = d.names.of(f.bytes())
+			e.Cluster = d.names.again(f.bytes(), cluster)
 		case 4:
 			e.Group = d.names.of(f.bytes())
 		case 5:
@@ -70,10 +73,7 @@ func (d *Decoder) Decode(b []byte, e *Event) error {
 		case 19:
 			e.Parts = f.int32()
 		case 7, 8, 9, 10, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29:
-			delayed[f.num] = f.once()
-			if delayed[f.num] == nil {
-				delayed[f.num] = []byte{}
-			}
+			d.messages[f.num] = f.once()
 		default:
 			e.unknown = append(e.unknown, f.raw...)
 		}
@@ -85,16 +85,14 @@ func (d *Decoder) Decode(b []byte, e *Event) error {
 	if hasNotBefore {
 		e.NotBefore = e.Time.plus(notBefore)
 	}
-	for num, inner := range delayed {
-		if inner == nil {
-			continue
-		}
-		unknown, err := d.inner(e, protowire.Number(num), inner)
+	for seen := f.seen; seen != 0; seen &= seen - 1 {
+		num := protowire.Number(bits.TrailingZeros64(seen))
+		unknown, err := d.inner(e, num, d.messages[num])
 		if err != nil {
 			return err
 		}
 		if len(unknown) > 0 {
-			e.inner = append(e.inner, innerUnknown{protowire.Number(num), unknown})
+			e.inner = append(e.inner, innerUnknown{num, unknown})
 		}
 	}
 	return nil

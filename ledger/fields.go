@@ -27,27 +27,44 @@ func (f *fields) next() bool {
 	if f.err != nil || len(f.rest) == 0 {
 		return false
 	}
-	num, typ, n := protowire.ConsumeTag(f.rest)
-	if n < 0 {
+	b := f.rest
+	tag, n := varint(b)
+	f.num, f.typ = protowire.DecodeTag(tag)
+	if n < 0 || f.num < protowire.MinValidNumber {
 		f.err = &DamagedError{f.schema.name, "cut or invalid field tag"}
 		return false
 	}
-	f.num, f.typ = num, typ
-	var m int
-	switch typ {
+	m := -1
+	switch f.typ {
 	case protowire.VarintType:
-		f.value, m = protowire.ConsumeVarint(f.rest[n:])
+		f.value, m = varint(b[n:])
 	case protowire.BytesType:
-		f.data, m = protowire.ConsumeBytes(f.rest[n:])
+		var length uint64
+		if length, m = varint(b[n:]); m >= 0 {
+			if length > uint64(len(b)-n-m) {
+				f.fail("%d bytes of %d", len(b)-n-m, length)
+				return false
+			}
+			f.data = b[n+m : n+m+int(length)]
+			m += int(length)
+		}
 	default:
-		m = protowire.ConsumeFieldValue(num, typ, f.rest[n:])
+		m = protowire.ConsumeFieldValue(f.num, f.typ, b[n:])
 	}
 	if m < 0 {
 		f.fail("cut or invalid")
 		return false
 	}
-	f.raw, f.rest = f.rest[:n+m], f.rest[n+m:]
+	f.raw, f.rest = b[:n+m], b[n+m:]
 	return true
+}
+
+// varint is protowire.ConsumeVarint with a short way for the short.
+func varint(b []byte) (uint64, int) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	return protowire.ConsumeVarint(b)
 }
 
 // fail records a fault of the present field.
@@ -128,30 +145,34 @@ func (f *fields) once() []byte {
 	return f.bytes()
 }
 
-// unpack reads exactly len(dst) varints, or reports a fault.
+// unpack reads exactly len(dst) varints, or reports a fault of field num.
 func (f *fields) unpack(num protowire.Number, b []byte, dst []uint64) {
 	at := 0
 	for i := range dst {
-		if at >= len(b) {
-			break
-		}
-		v := uint64(b[at])
-		at++
-		if v >= 0x80 {
-			long, n := protowire.ConsumeVarint(b[at-1:])
+		rest := b[at:]
+		switch {
+		case len(rest) >= 1 && rest[0] < 0x80:
+			dst[i] = uint64(rest[0])
+			at++
+		case len(rest) >= 2 && rest[1] < 0x80:
+			dst[i] = uint64(rest[0]&0x7F) | uint64(rest[1])<<7
+			at += 2
+		case len(rest) >= 3 && rest[2] < 0x80:
+			dst[i] = uint64(rest[0]&0x7F) | uint64(rest[1]&0x7F)<<7 | uint64(rest[2])<<14
+			at += 3
+		default:
+			v, n := protowire.ConsumeVarint(rest)
 			if n < 0 {
 				f.num = num
-				f.fail("cut or invalid element %d", i)
+				f.fail("element %d of %d is cut or invalid", i, len(dst))
 				return
 			}
-			v = long
-			at += n - 1
-		}
-		dst[i] = v
-		if i == len(dst)-1 && at == len(b) {
-			return
+			dst[i] = v
+			at += n
 		}
 	}
-	f.num = num
-	f.fail("not one element per row for %d rows", len(dst))
+	if at < len(b) {
+		f.num = num
+		f.fail("more than %d elements", len(dst))
+	}
 }

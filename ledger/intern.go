@@ -33,3 +33,11 @@ func (t *interned) of(b []byte) string {
 	t.table[s] = s
 	return s
 }
+
+// again is of for bytes that are likely to be those of a string at hand.
+func (t *interned) again(b []byte, s string) string {
+	if string(b) == s {
+		return s
+	}
+	return t.of(b)
+}

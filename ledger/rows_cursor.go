@@ -19,7 +19,7 @@ func (d *Decoder) watermarks(b []byte, w *Watermarks) (unknown []byte, err error
 		case f.num == 9:
 			base = f.sint64()
 		case f.num >= 10 && f.num <= 12:
-			c.packed[f.num] = f.once()
+			c.pack(&f)
 		default:
 			unknown = append(unknown, f.raw...)
 		}
@@ -41,22 +41,11 @@ func (d *Decoder) watermarks(b []byte, w *Watermarks) (unknown []byte, err error
 	}
 	n := len(rows)
 	d.partitions(&f, n, func(i int, p int32) { rows[i].Partition = p })
-	d.each(&f, 10, n, func(i int, v uint64) { rows[i].LogEnd = base + int64(v) })
-	d.each(&f, 11, n, func(i int, v uint64) { rows[i].LastStable = rows[i].LogEnd - protowire.DecodeZigZag(v) })
-	d.each(&f, 12, n, func(i int, v uint64) { rows[i].LogStart = int64(v) })
+	d.every(&f, 10, n, func(i int, v uint64) { rows[i].LogEnd = base + int64(v) })
+	d.every(&f, 11, n, func(i int, v uint64) { rows[i].LastStable = rows[i].LogEnd - protowire.DecodeZigZag(v) })
+	d.every(&f, 12, n, func(i int, v uint64) { rows[i].LogStart = int64(v) })
 	w.Rows = rows
 	return unknown, f.err
-}
-
-// each calls set with the element of every row of a column.
-func (d *Decoder) each(f *fields, num protowire.Number, n int, set func(int, uint64)) {
-	each, all := d.column(f, num, n)
-	for i := range n {
-		if each != nil {
-			all = each[i]
-		}
-		set(i, all)
-	}
 }
 
 func (d *Decoder) cursor(b []byte, e *Event, cur *Cursor) (unknown []byte, err error) {
@@ -80,7 +69,7 @@ func (d *Decoder) cursor(b []byte, e *Event, cur *Cursor) (unknown []byte, err e
 		case 7:
 			base = f.sint64()
 		case 6, 8, 9, 10, 11:
-			c.packed[f.num] = f.once()
+			c.pack(&f)
 		case 12:
 			open = append(open, f.bytes())
 		default:
@@ -107,9 +96,9 @@ func (d *Decoder) cursor(b []byte, e *Event, cur *Cursor) (unknown []byte, err e
 
 func (d *Decoder) lines(f *fields, e *Event, lines []SourceLine, base int64) {
 	n := len(lines)
-	d.each(f, 6, n, func(i int, v uint64) { lines[i].Partition = int32(i) + unzigzag32(v) })
-	d.each(f, 8, n, func(i int, v uint64) { lines[i].Next = base + int64(v) })
-	d.each(f, 9, n, func(i int, v uint64) { lines[i].LeaderEpoch = Epoch{int32(uint32(v))} })
+	d.every(f, 6, n, func(i int, v uint64) { lines[i].Partition = int32(i) + unzigzag32(v) })
+	d.every(f, 8, n, func(i int, v uint64) { lines[i].Next = base + int64(v) })
+	d.every(f, 9, n, func(i int, v uint64) { lines[i].LeaderEpoch = Epoch{int32(uint32(v))} })
 	d.times(f, 10, n, e.Time, Time{}, func(i int, t Time) { lines[i].MaxEffective = t })
 	d.times(f, 11, n, e.Time, Time{}, func(i int, t Time) { lines[i].CompleteThrough = t })
 }
@@ -138,7 +127,7 @@ func (d *Decoder) open(b []byte, e *Event, lines []SourceLine) error {
 		case f.num == 12:
 			base = f.sint64()
 		case f.num == 13 || f.num == 14:
-			c.packed[f.num] = f.once()
+			c.pack(&f)
 		default:
 			o.unknown = append(o.unknown, f.raw...)
 		}
@@ -170,15 +159,15 @@ func (d *Decoder) pending(f *fields, o *OpenTransaction, base int64) {
 		}
 	}
 	d.partitions(f, n, func(i int, p int32) { rows[i].Partition = p })
-	each, group := d.text(f, 11, &d.names)
+	group, vary := d.text(f, 11, &d.names)
 	for i := range rows {
-		if each {
+		if vary {
 			group = d.names.of(d.columns.strings[i])
 		}
 		rows[i].Group = group
 	}
-	d.each(f, 13, n, func(i int, v uint64) { rows[i].At = base + int64(v) })
-	d.each(f, 14, n, func(i int, v uint64) {
+	d.every(f, 13, n, func(i int, v uint64) { rows[i].At = base + int64(v) })
+	d.every(f, 14, n, func(i int, v uint64) {
 		rows[i].Position = o.First + int64(i) + protowire.DecodeZigZag(v)
 	})
 }

@@ -94,4 +94,4 @@ var checkpointSchema = schema{"Checkpoint", []string{1: "name"}}
 
 var operationSchema = schema{"Operation", []string{1: "action", 2: "target", 3: "body"}}
 
-var snapshotSchema = schema{"Snapshot", []string{1: "name", 2: "seq", 3: "digest", 4: "bytes"}}
+var snapshotSchema = schema{"Snapshot", []string{1: "name", 2: "seq", 3: "digest", 4: "size_bytes"}}

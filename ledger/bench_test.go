@@ -1,0 +1,99 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// What JetStream keeps of a message beside its payload, roughly: framing and checksum, the
+// subject, and the headers of an atomic batch.
+const storedBeside = 34 + 30 + 60
+
+// typical is a commit as a tail captures it: sorted partitions of one topic, offsets below
+// two million, one commit time, captured 40 ms later.
+func typical(rows, group int, r *rand.Rand) Event {
+	at := AtMillis(1764547200000 + int64(group))
+	e := Event{
+		ID: idAt(at.Add(40e6), uint64(group)), Kind: KindCommitted,
+		Cluster: "prod", Group: fmt.Sprintf("billing-%d", group), Time: at,
+		Source: Source{Kind: SourceTail, Partition: 17, LeaderEpoch: EpochOf(4), Offset: 1_234_567},
+	}
+	for i := range rows {
+		e.Offsets = append(e.Offsets, Offset{
+			Topic: "orders", Partition: int32(i), At: r.Int64N(2_000_000), CommitTime: at,
+			Effective: at, SourceOffset: e.Source.Offset + int64(i),
+		})
+	}
+	return e
+}
+
+// idAt is a UUIDv7 of a moment, the rest of it from n.
+func idAt(t Time, n uint64) (id uuid.UUID) {
+	ms, _ := t.Millis()
+	binary.BigEndian.PutUint64(id[:], uint64(ms)<<16|0x7000)
+	binary.BigEndian.PutUint64(id[8:], 1<<63|n)
+	return id
+}
+
+// A row costs at most 10 bytes on disk at 100 rows per event.
+func TestTypicalCommitIsSmall(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct {
+		rows int
+		most float64
+	}{{1, 200}, {10, 23}, {100, 10}, {1000, 5}} {
+		e := typical(c.rows, 7, r)
+		b, err := e.AppendBinary(nil)
+		require.NoError(t, err)
+		perRow := float64(len(b)+storedBeside) / float64(c.rows)
+		t.Logf("%4d rows: %5d bytes of payload, %6.1f bytes per row as stored", c.rows, len(b), perRow)
+		require.LessOrEqual(t, perRow, c.most)
+	}
+}
+
+func BenchmarkAppendBinary(b *testing.B) { bench(b, true) }
+
+func BenchmarkDecode(b *testing.B) { bench(b, false) }
+
+// bench reports the time of one row beside that of copying it: no decoder that fills rows
+// can be faster.
+func bench(b *testing.B, encode bool) {
+	groups := 1000
+	if encode {
+		groups = 16 // what is encoded was just made, and is still in the cache
+	}
+	for _, rows := range []int{1, 10, 100} {
+		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
+			r := rand.New(rand.NewPCG(1, 2))
+			events := make([]Event, groups)
+			encoded := make([][]byte, groups)
+			for i := range events {
+				events[i] = typical(rows, i, r)
+				encoded[i], _ = events[i].AppendBinary(nil)
+			}
+			var d Decoder
+			var e Event
+			var buf []byte
+			for _, p := range encoded {
+				require.NoError(b, d.Decode(p, &e))
+			}
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				if encode {
+					buf, _ = events[i%groups].AppendBinary(buf[:0])
+				} else if err := d.Decode(encoded[i%groups], &e); err != nil {
+					b.Fatal(err)
+				}
+				i++
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*rows), "ns/row")
+			b.ReportMetric(float64(len(encoded[7])), "payload-bytes")
+		})
+	}
+}
