@@ -72,6 +72,9 @@ func (r *Real) serverProperties() []byte {
 		"share.coordinator.state.topic.replication.factor": "1",
 		"share.coordinator.state.topic.min.isr":            "1",
 		"group.initial.rebalance.delay.ms":                 "0",
+		// A killed broker may register again only when its last session has run out.
+		"broker.session.timeout.ms":    "3000",
+		"broker.heartbeat.interval.ms": "500",
 	}
 	r.addSecurity(p)
 	maps.Copy(p, r.cfg.Properties)
@@ -127,7 +130,7 @@ func freePorts(names []string) (map[string]int, error) {
 		if len(ports) == len(names) {
 			return ports, nil
 		}
-		port := low + rand.IntN(high-low) //nolint:gosec // a port is no secret
+		port := low + rand.IntN(high-low)
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
 			continue
