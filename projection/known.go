@@ -81,7 +81,11 @@ func (s *State) Known(cluster, group string, tp ledger.TopicPartition, p *Partit
 	k.through = ledger.MaxTime(k.through, q.Through)
 	for i := range c.capture.gaps {
 		if gap := &c.capture.gaps[i]; gap.concerns(group, line, tp) {
-			k.gaps = append(k.gaps, Interval{From: gap.From, To: gap.To})
+			to := gap.To
+			if !to.Known() {
+				to = gap.Time
+			}
+			k.gaps = append(k.gaps, Interval{From: gap.From, To: to})
 		}
 	}
 	return k.known()
@@ -103,7 +107,7 @@ type knowing struct {
 	began   ledger.Time // of capture
 	through ledger.Time // everything up to it is known
 	told    bool        // nothing is captured: managers tell what they do
-	gaps    []Interval
+	gaps    []Interval  // open at both ends: what stands there is known
 }
 
 func (k *knowing) known() Known {
@@ -113,7 +117,7 @@ func (k *knowing) known() Known {
 	}
 	p := k.p
 	for _, gap := range k.gaps {
-		if !moment.Before(gap.From) && moment.Before(gap.To) {
+		if moment.After(gap.From) && moment.Before(gap.To) {
 			return Known{Why: WhyGap}
 		}
 	}

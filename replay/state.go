@@ -1,0 +1,112 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/projection"
+)
+
+// ErrAhead is a Point that the log has not reached.
+var ErrAhead = errors.New("ahead of the log")
+
+// Reader is the log as replay needs it; *stream.Log satisfies it.
+type Reader interface {
+	// Read yields the records from sequence from to sequence to, both included, that f
+	// selects: in order, each once. A record is valid until the next step.
+	Read(ctx context.Context, from, to uint64, f ledger.Filter) iter.Seq2[ledger.Record, error]
+	// Last returns the last sequence, 0 if the log is empty.
+	Last(ctx context.Context) (uint64, error)
+}
+
+// Scope is the part of the ledger that an answer needs. The zero Scope is all of it.
+type Scope struct {
+	cluster, group string
+	ofCluster      bool
+	ofGroup        bool
+}
+
+// OfCluster is the scope of one Kafka cluster.
+func OfCluster(cluster string) Scope { return Scope{cluster: cluster, ofCluster: true} }
+
+// OfGroup is the scope of one group, which may have the empty id. The state of it also holds
+// watermarks, topics, cursors and gaps of the cluster, but no other group.
+func OfGroup(cluster, group string) Scope {
+	return Scope{cluster: cluster, group: group, ofCluster: true, ofGroup: true}
+}
+
+// Filter selects the events that a scope needs.
+func (sc Scope) Filter() ledger.Filter {
+	if !sc.ofCluster {
+		return ledger.Filter{}
+	}
+	all := ledger.ClusterSubjects(sc.cluster)
+	if !sc.ofGroup {
+		return ledger.Filter{Subjects: []string{all}}
+	}
+	of := func(rest string) string { return strings.TrimSuffix(all, ">") + rest }
+	return ledger.Filter{Subjects: []string{
+		ledger.GroupSubjects(sc.cluster, sc.group), ledger.TopicSubjects(sc.cluster),
+		of("w.*"), of("c.*"), of("s.*.gap"), of("s.*.opaque"),
+	}}
+}
+
+// StateAt returns the state at a point, by replay from the beginning. Its Seq is the last
+// sequence that had to be read: for a time, the first at which the cursors of the scope's
+// cluster show every source partition past it, or the end of the log.
+//
+// Every replay of one log gives the same state, and the state of a scope is what the state
+// of everything says of it. The point has to be resolved, see [Resolve]; one that the log has
+// not reached fails with [ErrAhead].
+func StateAt(ctx context.Context, r Reader, p Point, sc Scope) (*projection.State, error) {
+	end, err := endOf(ctx, r, p)
+	if err != nil {
+		return nil, err
+	}
+	s := projection.NewState()
+	if end == 0 {
+		return s, nil
+	}
+	for rec, err := range r.Read(ctx, 1, end, sc.Filter()) {
+		if err != nil {
+			return nil, fmt.Errorf("state at %s: %w", p, err)
+		}
+		if sc.ofCluster {
+			s.Skip(rec.Seq - 1)
+		}
+		if !p.Time.Known() {
+			_, err = s.Apply(rec)
+		} else {
+			_, err = s.ApplyUpTo(rec, p.Time)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("state at %s: %w", p, err)
+		}
+		if p.Time.Known() && sc.ofCluster && rec.Event.Kind == ledger.KindCursor && s.Past(sc.cluster, p.Time) {
+			return s, nil
+		}
+	}
+	s.Skip(end)
+	return s, nil
+}
+
+// endOf returns the last sequence that can matter for a point.
+func endOf(ctx context.Context, r Reader, p Point) (uint64, error) {
+	if !p.Resolved() {
+		return 0, fmt.Errorf("state at %s: the point is not resolved to a sequence", p)
+	}
+	last, err := r.Last(ctx)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("state at %s: %w", p, err)
+	case p.Seq > last:
+		return 0, fmt.Errorf("state at %s: %w, which ends at %d", p, ErrAhead, last)
+	case p.Seq > 0:
+		return p.Seq, nil
+	}
+	return last, nil
+}
