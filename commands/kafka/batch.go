@@ -27,6 +27,7 @@ func (b *batch) keep(rows []ledger.Offset) []ledger.Offset {
 	return b.rows[start:len(b.rows):len(b.rows)]
 }
 
+// add adds an event, whose rows are the batch's own by [batch.keep] or nobody's.
 func (b *batch) add(e ledger.Event) {
 	b.events = append(b.events, e)
 	b.bytes += estimate(&e)

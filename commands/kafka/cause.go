@@ -1,6 +1,9 @@
 package kafka
 
 import (
+	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/offsetledger/offsetledger/ledger"
@@ -14,6 +17,10 @@ type GroupFacts interface {
 	// time while the offset cannot expire, because members of the group are there. It is
 	// false when the fold does not know the offset.
 	RetainedFrom(group string, tp ledger.TopicPartition) (ledger.Time, bool)
+	// AppliedFrom returns the offsets whose last applied row stands at or above a position of
+	// a partition of __consumer_offsets, once everything up to sequence seq is folded. Of the
+	// keys NotBefore is not used.
+	AppliedFrom(ctx context.Context, seq uint64, partition int32, position int64) ([]OffsetKey, error)
 }
 
 // retention is what tells an expired offset from one that somebody deleted.
@@ -57,6 +64,38 @@ func (r *retention) expired(u *run) (expired, known bool) {
 	}
 	return true, true
 }
+
+// explainDeletions asks for the topics of those deletions in the open batch that the end of a
+// topic would explain. The brokers write the tombstones just before the topic disappears, so
+// a topic that is still there is asked for once more.
+func (t *Tail) explainDeletions(ctx context.Context) {
+	topics := map[string]bool{} // gone
+	for i := range t.shared.out.events {
+		if e := &t.shared.out.events[i]; unexplained(e) {
+			for j := range e.Offsets {
+				topics[e.Offsets[j].Topic] = false
+			}
+		}
+	}
+	for wait := newBackoff(); len(topics) > 0 && wait.next <= maxTopicWait; {
+		answers, err := describeTopics(ctx, t.client, slices.Sorted(maps.Keys(topics)))
+		if err != nil {
+			return
+		}
+		all := true
+		for topic := range topics {
+			topics[topic] = isMissingTopic(answers[topic].err)
+			all = all && topics[topic]
+		}
+		if all || wait.sleep(ctx) != nil {
+			break
+		}
+	}
+	explain(t.shared.out.events, func(topic string) bool { return topics[topic] })
+}
+
+// maxTopicWait ends the waiting for a topic to disappear: 150 ms in all.
+const maxTopicWait = 100 * time.Millisecond
 
 // explain gives topic-deleted as the cause of those deletions whose topics are all gone.
 func explain(events []ledger.Event, gone func(topic string) bool) {

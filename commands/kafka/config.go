@@ -43,6 +43,11 @@ type TailConfig struct {
 	// Facts is the folded history; nil if there is none. Without it causes of deletions are
 	// rarely known.
 	Facts GroupFacts
+	// Topics and Committed are what the fold knows of topics, and of the partitions that
+	// groups have committed to: of those watermarks are observed. Of the rows only topic and
+	// partition count. What capture meets itself is added.
+	Topics    map[string]ledger.TopicInfo
+	Committed []ledger.Offset
 	// Retention is offsets.retention.minutes of the brokers; 0 asks them.
 	Retention time.Duration
 	// Interval is the time between two observations of watermarks; 0 is 10 s.
@@ -88,6 +93,10 @@ func (c *TailConfig) setDefaults() {
 		c.Clock = time.Now
 	}
 }
+
+// ErrUncertain says that capture cannot tell whether what it appended last is stored. The one
+// that ran it has to read the last cursor of the ledger and run a new [Tail] from there.
+var ErrUncertain = errors.New("the outcome of the last append is not known")
 
 // ErrOtherCluster says that the brokers belong to another Kafka cluster than the one whose
 // history the ledger holds under the same name. The detail is [*OtherClusterError].

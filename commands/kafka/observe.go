@@ -2,7 +2,10 @@ package kafka
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/offsetledger/offsetledger/ledger"
 )
@@ -11,28 +14,58 @@ import (
 // them a line that nothing is written to could not be told from one that nothing arrives of.
 const endsEvery = time.Second
 
-// observation is what one round of questions to the brokers brought.
+// observation is what one round of questions to the brokers brought: ends of the source
+// partitions, or the events of a tick.
 type observation struct {
-	asked ledger.Time
-	ends  map[int32]int64
-	tick  bool // time for watermarks and a complete cursor
-	err   error
+	err error
+
+	asked   ledger.Time
+	ends    map[int32]int64
+	topicID uuid.UUID
+
+	tick   bool // time for a complete cursor
+	events []ledger.Event
 }
 
-// observe asks the brokers, at intervals, what reading cannot tell. It never holds up the
-// reading of records.
-func (t *Tail) observe(ctx context.Context) error {
-	every := min(endsEvery, t.cfg.Interval)
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	lastTick := time.Now()
-	for {
-		o := t.ask(ctx)
-		if o.err == nil && time.Since(lastTick) >= t.cfg.Interval {
-			lastTick, o.tick = time.Now(), true
+// observeEnds asks, at short intervals, where the source partitions end. It never holds up the
+// reading of records, and tells first when Kafka is away.
+func (t *Tail) observeEnds(ctx context.Context) error {
+	return t.every(ctx, min(endsEvery, t.cfg.Interval), func() observation {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		o := observation{asked: ledger.AtTime(t.cfg.Clock())}
+		topics, err := describeTopics(ctx, t.client, []string{offsetsTopic})
+		if err != nil {
+			o.err = fmt.Errorf("ask for %s: %w", offsetsTopic, err)
+			return o
 		}
+		o.topicID = topics[offsetsTopic].id
+		o.ends, o.err = t.list(ctx, t.admin.ListEndOffsets)
+		return o
+	})
+}
+
+// observeWatermarks asks, at the interval of the configuration, how far the logs of the
+// groups' topics reach. What it could not learn is asked again the next time.
+func (t *Tail) observeWatermarks(ctx context.Context) error {
+	return t.every(ctx, t.cfg.Interval, func() observation {
+		o := observation{tick: true}
+		var err error
+		o.events, err = t.watermarks.Observe(ctx, t.cfg.Clock())
+		if err != nil && ctx.Err() == nil {
+			t.cfg.Logger.Warn("watermarks are not all known", "cluster", t.cfg.Cluster, "err", err)
+		}
+		return o
+	})
+}
+
+// every gives what ask returns to the reading goroutine, at intervals and once at the start.
+func (t *Tail) every(ctx context.Context, interval time.Duration, ask func() observation) error {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
 		select {
-		case t.observed <- o:
+		case t.observed <- ask():
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -44,30 +77,47 @@ func (t *Tail) observe(ctx context.Context) error {
 	}
 }
 
-func (t *Tail) ask(ctx context.Context) observation {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	o := observation{asked: ledger.AtTime(t.cfg.Clock())}
-	o.ends, o.err = t.list(ctx, t.admin.ListEndOffsets)
-	return o
-}
-
-// takeObservation takes what the observing goroutine brought into the lines.
+// takeObservation takes what an observing goroutine brought.
 func (t *Tail) takeObservation(ctx context.Context, o observation) error {
-	if o.err != nil {
+	switch {
+	case o.err != nil:
 		t.board.update(func(s *Status) { s.KafkaError = o.err })
 		return nil
+	case o.tick:
+		return t.takeTick(ctx, o.events)
 	}
 	if t.lastFault == nil || time.Since(t.faultAt) > faultMemory {
 		t.lastFault = nil
 		t.board.update(func(s *Status) { s.KafkaError = nil })
+	}
+	if o.topicID != uuid.Nil && o.topicID != t.topicID {
+		if err := t.recreated(ctx, o.topicID); err != nil {
+			return err
+		}
 	}
 	for p, end := range o.ends {
 		if l := t.lines[p]; l != nil {
 			l.observeEnd(end, o.asked)
 			continue
 		}
-		t.openLines(map[int32]int64{p: 0}, o.ends)
+		t.openLines(map[int32]int64{p: 0}, o.ends) // it is new, and we have watched from before
 	}
-	return t.send(ctx, o.tick)
+	return t.send(ctx, false)
+}
+
+// takeTick stores what a tick brought, and a cursor that tells of every line: that reading up
+// to a moment can end, and that a second capture of the cluster is found out.
+func (t *Tail) takeTick(ctx context.Context, events []ledger.Event) error {
+	if len(t.lines) == 0 {
+		return nil // nobody has ever committed, so there is nothing to observe either
+	}
+	for _, e := range events {
+		t.shared.out.add(e)
+		if t.shared.out.full() {
+			if err := t.send(ctx, false); err != nil {
+				return err
+			}
+		}
+	}
+	return t.send(ctx, true)
 }

@@ -63,13 +63,22 @@ func (t *Tail) poll(ctx context.Context) error {
 			for i := range topic.Partitions {
 				p := &topic.Partitions[i]
 				records += len(p.Records)
-				if p.Err != nil && !isContextError(p.Err) {
-					failed = p.Err
+				l := t.lines[p.Partition]
+				if l == nil || topic.Topic != offsetsTopic {
+					continue
 				}
-				if l := t.lines[p.Partition]; l != nil && topic.Topic == offsetsTopic {
-					if err := t.take(ctx, l, p, now); err != nil {
-						return err
-					}
+				if err := t.take(ctx, l, p, now); err != nil {
+					return err
+				}
+				if p.Err == nil || isContextError(p.Err) {
+					continue
+				}
+				recovered, err := t.recover(ctx, l, p.Err)
+				if err != nil {
+					return err
+				}
+				if !recovered {
+					failed = p.Err
 				}
 			}
 		}
@@ -109,8 +118,13 @@ func (t *Tail) take(ctx context.Context, l *sourceLine, p *kgo.FetchPartition, n
 			producerID: r.ProducerID, transactional: r.Attrs.IsTransactional(), control: r.Attrs.IsControl(),
 			key: r.Key, value: r.Value,
 		}
-		if err := l.feed(&rec, now); err != nil {
-			return err
+		if lost := l.feed(&rec, now); lost != nil {
+			if err := t.truncated(ctx, l, rec.offset); err != nil {
+				return err
+			}
+			if err := l.feed(&rec, now); err != nil {
+				return err // cannot be: the line stands at this very record
+			}
 		}
 		if t.began.IsZero() {
 			t.began = time.Now()
@@ -145,7 +159,28 @@ func (t *Tail) due() bool {
 // send hands the gathered events with the cursor behind them to the appending goroutine, and
 // waits until that has taken them. A complete cursor tells every line, moved or not.
 func (t *Tail) send(ctx context.Context, complete bool) error {
-	job := &appendJob{batch: t.shared.out}
+	return t.sendJob(ctx, &appendJob{}, complete)
+}
+
+// settle sends what has been gathered, waits until it is stored, and returns the sequence of
+// the last cursor.
+func (t *Tail) settle(ctx context.Context) (seq uint64, err error) {
+	job := &appendJob{stored: make(chan uint64, 1)}
+	if err := t.sendJob(ctx, job, false); err != nil {
+		return 0, err
+	}
+	select {
+	case seq = <-job.stored:
+		return seq, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+func (t *Tail) sendJob(ctx context.Context, job *appendJob, complete bool) error {
+	t.explainDeletions(ctx)
+	t.trackCommitted()
+	job.batch = t.shared.out
 	lines := t.sortedLines()
 	job.lines, job.reached, job.ready = t.lineStatus(lines)
 	job.counts = t.shared.counts
@@ -170,6 +205,15 @@ func (t *Tail) send(ctx context.Context, complete bool) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// trackCommitted tells which partitions groups commit to, so that they are observed.
+func (t *Tail) trackCommitted() {
+	for i := range t.shared.out.events {
+		if e := &t.shared.out.events[i]; e.Kind == ledger.KindCommitted {
+			t.watermarks.Track(e.Offsets)
+		}
 	}
 }
 

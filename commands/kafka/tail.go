@@ -21,25 +21,27 @@ import (
 // stops it and whenever, no event is lost and none is stored twice. Of two captures of one
 // cluster the second to append fails with [ledger.ErrConflict].
 //
-// Three goroutines run it: one reads and makes events, one appends them, one asks the brokers
-// for ends and watermarks. Only the first touches lines.
+// Four goroutines run it: one reads and makes events, one appends them, two ask the brokers
+// for ends and for watermarks. Only the first touches lines.
 type Tail struct {
 	cfg   TailConfig
 	board statusBoard
 
 	// Of the reading goroutine, once Run has begun.
-	admin     *kadm.Client
-	consumer  *kgo.Client // nil until the topic exists
-	kafkaID   string
-	topicID   uuid.UUID
-	lines     map[int32]*sourceLine
-	shared    lineShared
-	began     time.Time // when the open batch got its first event; zero when it has none
-	toAppend  chan *appendJob
-	spare     chan *batch
-	observed  chan observation
-	lastFault error     // of a fetch
-	faultAt   time.Time // when a fetch last told whether it could be done
+	client     *kgo.Client  // of all requests but fetches
+	admin      *kadm.Client // over client
+	consumer   *kgo.Client  // nil until the topic exists
+	kafkaID    string
+	topicID    uuid.UUID
+	lines      map[int32]*sourceLine
+	shared     lineShared
+	began      time.Time // when the open batch got its first event; zero when it has none
+	toAppend   chan *appendJob
+	spare      chan *batch
+	observed   chan observation
+	watermarks *Observer
+	lastFault  error     // of a fetch
+	faultAt    time.Time // when a fetch last told whether it could be done
 }
 
 // NewTail returns a Tail that is not running yet.
@@ -71,7 +73,7 @@ func (t *Tail) Run(ctx context.Context) error {
 		return fmt.Errorf("capture %s: %w", t.cfg.Cluster, err)
 	}
 	defer client.Close()
-	t.admin = kadm.NewClient(client)
+	t.client, t.admin = client, kadm.NewClient(client)
 	defer func() {
 		if t.consumer != nil {
 			t.consumer.Close()
@@ -85,9 +87,16 @@ func (t *Tail) Run(ctx context.Context) error {
 	t.spare <- &batch{}
 	t.observed = make(chan observation)
 
+	t.watermarks, err = NewObserver(ObserverConfig{Client: client, Cluster: t.cfg.Cluster, Topics: t.cfg.Topics})
+	if err != nil {
+		return fmt.Errorf("capture %s: %w", t.cfg.Cluster, err)
+	}
+	t.watermarks.Track(t.cfg.Committed)
+
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return t.append(ctx) })
-	g.Go(func() error { return t.observe(ctx) })
+	g.Go(func() error { return t.observeEnds(ctx) })
+	g.Go(func() error { return t.observeWatermarks(ctx) })
 	g.Go(func() error { return t.read(ctx) })
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("capture %s: %w", t.cfg.Cluster, err)
@@ -125,7 +134,10 @@ func (t *Tail) tryStart(ctx context.Context) error {
 	if recorded != "" && recorded != meta.Cluster {
 		return &OtherClusterError{t.cfg.Cluster, recorded, meta.Cluster}
 	}
-	t.kafkaID, t.topicID = meta.Cluster, uuid.UUID(meta.Topics[offsetsTopic].ID)
+	t.kafkaID, t.topicID = meta.Cluster, t.cfg.Resume.Cursor.TopicID
+	if found := uuid.UUID(meta.Topics[offsetsTopic].ID); t.topicID == uuid.Nil {
+		t.topicID = found
+	}
 	t.shared.retention = retention{period: t.retention(ctx), facts: t.cfg.Facts}
 	starts, ends, err := t.bounds(ctx)
 	if err != nil {

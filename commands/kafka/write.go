@@ -3,8 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
-
-	"github.com/google/uuid"
+	"fmt"
 
 	"github.com/offsetledger/offsetledger/ledger"
 )
@@ -17,6 +16,7 @@ type appendJob struct {
 	reached ledger.Time
 	ready   bool
 	counts  Counts
+	stored  chan uint64 // gets the sequence of the last cursor once it is stored; may be nil
 }
 
 // append stores batches one after the other, each on the condition that the cursor before it
@@ -43,6 +43,9 @@ func (t *Tail) append(ctx context.Context) error {
 		}
 		job.batch.reset()
 		t.spare <- job.batch
+		if job.stored != nil {
+			job.stored <- seq
+		}
 		t.board.update(func(s *Status) {
 			s.Lines, s.Reached, s.Seq, s.Counts = job.lines, job.reached, seq, job.counts
 			s.Counts.Events, s.Counts.Appends = stored, appends
@@ -52,15 +55,11 @@ func (t *Tail) append(ctx context.Context) error {
 	}
 }
 
+// store appends events until they are stored. A conflict after an attempt that failed may be
+// with that attempt: then the ledger has to be asked, which only our user can.
 func (t *Tail) store(ctx context.Context, events []ledger.Event, seq uint64) (ledger.Receipt, error) {
-	for i := range events {
-		id, err := uuid.NewV7()
-		if err != nil {
-			return ledger.Receipt{}, err
-		}
-		events[i].ID = id
-	}
 	expect := ledger.Expect{Filter: ledger.CursorSubject(t.cfg.Cluster, ledger.CursorShardAll), Seq: seq}
+	var before error
 	for wait := newBackoff(); ; {
 		receipt, err := t.cfg.Log.Append(ctx, events, expect)
 		switch {
@@ -68,9 +67,12 @@ func (t *Tail) store(ctx context.Context, events []ledger.Event, seq uint64) (le
 			return receipt, nil
 		case ctx.Err() != nil:
 			return ledger.Receipt{}, ctx.Err()
+		case errors.Is(err, ledger.ErrConflict) && before != nil:
+			return ledger.Receipt{}, fmt.Errorf("%w: %w, after %w", ErrUncertain, err, before)
 		case errors.Is(err, ledger.ErrConflict), errors.Is(err, ledger.ErrInvalid), errors.Is(err, ledger.ErrTooLarge):
 			return ledger.Receipt{}, err
 		}
+		before = err
 		t.cfg.Logger.Warn("capture cannot store", "cluster", t.cfg.Cluster, "err", err)
 		t.board.update(func(s *Status) { s.LogError = err })
 		if err := wait.sleep(ctx); err != nil {
