@@ -1,0 +1,167 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Client asks the routes of a daemon, or of a ledger that this process has open. Problems
+// come back as [*Problem].
+type Client struct {
+	// URL is where the daemon listens, without a path: http://127.0.0.1:8642.
+	URL string
+	// Transport is [http.DefaultTransport] by default.
+	Transport http.RoundTripper
+}
+
+// Groups lists groups.
+func (c *Client) Groups(ctx context.Context, q Query) (Groups, error) {
+	return get[Groups](ctx, c, routeGroups, q)
+}
+
+// Group asks for one group and its offsets.
+func (c *Client) Group(ctx context.Context, q Query) (Group, error) {
+	return get[Group](ctx, c, routeGroup, q)
+}
+
+// History asks what happened.
+func (c *Client) History(ctx context.Context, q Query) (History, error) {
+	return get[History](ctx, c, routeHistory, q)
+}
+
+// Events asks for the raw events.
+func (c *Client) Events(ctx context.Context, q Query) (Events, error) {
+	return get[Events](ctx, c, routeEvents, q)
+}
+
+// Incidents asks what went wrong.
+func (c *Client) Incidents(ctx context.Context, q Query) (Incidents, error) {
+	return get[Incidents](ctx, c, routeIncidents, q)
+}
+
+// Incident asks for one incident, with its changes.
+func (c *Client) Incident(ctx context.Context, q Query) (Incidents, error) {
+	return get[Incidents](ctx, c, routeIncident, q)
+}
+
+// FollowHistory yields what happened and, if q says Follow, goes on with what happens until
+// ctx ends. A nil row says that everything up to now has been yielded.
+func (c *Client) FollowHistory(ctx context.Context, q Query) iter.Seq2[*ChangeRow, error] {
+	return stream[ChangeRow](ctx, c, routeHistory, q)
+}
+
+// FollowEvents is [Client.FollowHistory] for the raw events.
+func (c *Client) FollowEvents(ctx context.Context, q Query) iter.Seq2[*EventRow, error] {
+	return stream[EventRow](ctx, c, routeEvents, q)
+}
+
+func (c *Client) do(ctx context.Context, path string, q Query, accept string) (*http.Response, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%q is not the URL of a daemon; write one as http://127.0.0.1:8642", c.URL)
+	}
+	u = u.JoinPath(path)
+	u.RawQuery = q.Values().Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", accept)
+	client := http.Client{Transport: c.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		var detail *url.Error
+		if errors.As(err, &detail) {
+			err = detail.Err // without the URL and all its parameters
+		}
+		return nil, fmt.Errorf("ask %s: %w", c.URL, err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, c.problemOf(resp)
+}
+
+// problemOf reads why there is no answer. What is no problem document did not come from a
+// daemon of ours.
+func (c *Client) problemOf(resp *http.Response) error {
+	p := &Problem{}
+	if resp.Header.Get("Content-Type") == typeProblem && json.NewDecoder(resp.Body).Decode(p) == nil {
+		return p
+	}
+	return fmt.Errorf("%s answers %s and not as offsetledger does: is this its address?", c.URL, resp.Status)
+}
+
+func get[T any](ctx context.Context, c *Client, path string, q Query) (T, error) {
+	var out T
+	resp, err := c.do(ctx, path, q, typeJSON)
+	if err != nil {
+		return out, err
+	}
+	defer resp.Body.Close()
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), typeJSON) {
+		return out, c.problemOf(resp)
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
+		return out, fmt.Errorf("read the answer of %s: %w", c.URL, err)
+	}
+	return out, nil
+}
+
+func stream[T any](ctx context.Context, c *Client, path string, q Query) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		resp, err := c.do(ctx, path, q, typeLines)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer resp.Body.Close()
+		r := bufio.NewReaderSize(resp.Body, 64<<10)
+		for {
+			line, err := r.ReadBytes('\n')
+			switch {
+			case err == io.EOF && len(line) == 0:
+				return
+			case err != nil:
+				if ctx.Err() != nil {
+					err = ctx.Err()
+				}
+				yield(nil, fmt.Errorf("the answer of %s broke off: %w", c.URL, err))
+				return
+			case len(line) == 1:
+				if !yield(nil, nil) {
+					return
+				}
+				continue
+			}
+			row, err := lineOf[T](line)
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// lineOf reads a row, or the problem that ends a stream.
+func lineOf[T any](line []byte) (*T, error) {
+	var failed struct {
+		Problem *Problem `json:"problem"`
+	}
+	if err := json.Unmarshal(line, &failed); err == nil && failed.Problem != nil {
+		return nil, failed.Problem
+	}
+	row := new(T)
+	if err := json.Unmarshal(line, row); err != nil {
+		return nil, fmt.Errorf("read a row: %w", err)
+	}
+	return row, nil
+}

@@ -1,0 +1,119 @@
+package api
+
+// Version is the version of the JSON that the routes answer with. Fields may be added
+// without a new one.
+const Version = 1
+
+// Envelope is what every answer says about itself.
+type Envelope struct {
+	Kind     string   `json:"kind"` // groups, group, history, events, incidents
+	Version  int      `json:"version"`
+	Cluster  string   `json:"cluster"`
+	AsOf     Time     `json:"as_of"` // the moment that was asked for
+	Seq      uint64   `json:"seq"`   // last sequence that the answer takes into account
+	Known    string   `json:"known"` // how sure: exact or stale
+	Coverage Coverage `json:"coverage"`
+}
+
+// Coverage says how much of the history an answer rests on.
+type Coverage struct {
+	// From and To bound the time that the answer is about. From is null if it reaches back
+	// before the first record.
+	From     Time  `json:"from"`
+	To       Time  `json:"to"`
+	Complete bool  `json:"complete"` // nothing is missing between From and To
+	Gaps     []Gap `json:"gaps"`
+	// Source is how the cluster is captured: tail, poll or manager.
+	Source string `json:"source"`
+	// BehindSeconds is how far capture is behind; null if capture is away or never was there.
+	BehindSeconds *float64 `json:"behind_seconds"`
+	// Through is the moment up to which everything was read: what is said of times before it
+	// never changes.
+	Through Time `json:"complete_through"`
+	// Problem is why capture is not well; empty if it is.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Gap is a stretch of possibly missing history.
+type Gap struct {
+	Seq    uint64 `json:"seq"`
+	From   Time   `json:"from"`
+	To     Time   `json:"to"`
+	Group  *Text  `json:"group"` // null: of a source partition, so of every group in it
+	Cause  string `json:"cause"`
+	Reason Text   `json:"reason"`
+}
+
+// Groups answers GET /api/v1/groups.
+type Groups struct {
+	Envelope
+	Rows  []GroupRow `json:"rows"`
+	Total int        `json:"total"` // groups that match, of which Rows may be one page
+	Next  *string    `json:"next"`
+}
+
+// GroupRow is one group.
+type GroupRow struct {
+	Group      Text   `json:"group"`
+	State      string `json:"state"`
+	StateSince Time   `json:"state_since"`
+	Type       string `json:"type"`
+	Members    int    `json:"members"`
+	Topics     int    `json:"topics"`
+	Partitions int    `json:"partitions"` // that have a committed offset
+	TotalLag   *int64 `json:"total_lag"`  // of the partitions whose lag is known; null if none is
+	Unknown    int    `json:"unknown"`    // partitions whose lag is not
+	LastMoved  Time   `json:"last_moved"` // when an offset last changed
+	DeletedAt  Time   `json:"deleted_at"`
+}
+
+// Group answers GET /api/v1/group: one group with its offsets.
+type Group struct {
+	Envelope
+	GroupRow
+	MemberRows   []MemberRow  `json:"member_rows"`
+	LastIncident *IncidentRow `json:"last_incident"`
+	Rows         []OffsetRow  `json:"rows"`
+	Next         *string      `json:"next"`
+}
+
+// MemberRow is one member of a group.
+type MemberRow struct {
+	MemberID   Text `json:"member_id"`
+	InstanceID Text `json:"instance_id"`
+	ClientID   Text `json:"client_id"`
+	Host       Text `json:"host"`
+}
+
+// OffsetRow is what a group has committed for one partition.
+type OffsetRow struct {
+	Topic            Text     `json:"topic"`
+	TopicID          *string  `json:"topic_id"`
+	Partition        int32    `json:"partition"`
+	CommittedOffset  *int64   `json:"committed_offset"` // null: none
+	LeaderEpoch      *int32   `json:"leader_epoch"`
+	Metadata         Text     `json:"metadata"`
+	CommitTime       Time     `json:"commit_time"`
+	LogStartOffset   *int64   `json:"log_start_offset"`
+	LastStableOffset *int64   `json:"last_stable_offset"`
+	LogEndOffset     *int64   `json:"log_end_offset"`
+	Lag              *int64   `json:"lag"`
+	ClientID         *Text    `json:"client_id"` // of the member that alone has the partition assigned
+	Host             *Text    `json:"host"`
+	ExpiresAt        Time     `json:"expires_at"`
+	NotBefore        Time     `json:"not_before"`
+	NotAfter         Time     `json:"not_after"`
+	Known            string   `json:"known"`          // exact, stale, interval, none, unknown
+	KnownUntil       Time     `json:"known_until"`    // stale: up to when it is true
+	DeletedAt        Time     `json:"deleted_at"`     // none: when it went away; null if it never was
+	Before           *int64   `json:"before"`         // none: the offset that went away
+	Why              string   `json:"why,omitempty"`  // unknown: before-history, gap, unreadable, pending
+	Note             string   `json:"note,omitempty"` // oddities: topic gone, ahead of the end, records gone unread
+	Pending          *Pending `json:"pending"`
+}
+
+// Pending is an offset that waits for its transaction to be decided.
+type Pending struct {
+	Offset int64 `json:"offset"`
+	Since  Time  `json:"since"`
+}

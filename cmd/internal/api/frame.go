@@ -1,0 +1,193 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/projection"
+	"github.com/offsetledger/offsetledger/replay"
+)
+
+// freshEnough is how far capture may be behind for an answer about now to be called exact.
+const freshEnough = 5 * time.Second
+
+// viewPatience is how long a question waits for the view to fold what is stored.
+const viewPatience = 2 * time.Second
+
+// frame is what an answer speaks of: the cluster, the moment, and how sure it can be.
+type frame struct {
+	now     ledger.Time
+	status  Status
+	cluster string
+	cover   projection.Coverage // of the whole log, whatever moment is asked for
+	point   replay.Point        // resolved
+	asOf    ledger.Time
+	seq     uint64 // last sequence that was taken into account
+	exact   bool
+}
+
+// frame waits until the view has everything that is stored, and finds the cluster.
+func (s *server) frame(ctx context.Context, q Query) (*frame, error) {
+	f := &frame{now: ledger.AtTime(s.Now()), status: s.Status()}
+	f.asOf = f.now
+	if err := s.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	var fault *Problem
+	s.View.Read(func(st *projection.State) {
+		f.seq = st.Seq()
+		if f.cluster, fault = pickCluster(st.Clusters(), q.Cluster); fault == nil {
+			f.cover, _ = st.Coverage(f.cluster)
+		}
+	})
+	if fault != nil {
+		return nil, fault
+	}
+	f.exact = f.fresh()
+	return f, nil
+}
+
+// catchUp waits until the view has folded what is stored now.
+func (s *server) catchUp(ctx context.Context) error {
+	last, err := s.Log.Last(ctx)
+	if err != nil {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, viewPatience)
+	defer cancel()
+	err = s.View.WaitFor(wait, last)
+	switch {
+	case err == nil, ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		p := problem(CodeCatchingUp, "the ledger is still being read: %d of %d records", s.View.Seq(), last)
+		p.Progress = &Progress{Seq: s.View.Seq(), Last: last}
+		return p
+	}
+	return err
+}
+
+// pickCluster finds the cluster that is meant. A ledger without any has one without a name.
+func pickCluster(known []string, asked string) (string, *Problem) {
+	for _, name := range known {
+		if name == asked {
+			return name, nil
+		}
+	}
+	switch {
+	case asked != "":
+		p := problem(CodeUnknownCluster, "the ledger holds no cluster %s, but %s", Spell(asked), spellAll(known))
+		p.Near = texts(known)
+		return "", p
+	case len(known) == 0:
+		return "", nil
+	case len(known) == 1:
+		return known[0], nil
+	}
+	p := problem(CodeClusterNeeded, "the ledger holds several clusters, say which: %s", spellAll(known))
+	p.Near = texts(known)
+	return "", p
+}
+
+func spellAll(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = Spell(n)
+	}
+	return strings.Join(out, ", ")
+}
+
+func texts(names []string) []Text {
+	out := make([]Text, len(names))
+	for i, n := range names {
+		out[i] = Text(n)
+	}
+	return out
+}
+
+// fresh reports whether capture is so close to the present that an answer about now is exact.
+func (f *frame) fresh() bool {
+	return f.status.BehindKnown && f.status.Behind <= freshEnough && f.status.Problem == ""
+}
+
+// behind is how far capture is behind, nil if it is away.
+func (f *frame) behind() *float64 {
+	if !f.status.BehindKnown {
+		return nil
+	}
+	seconds := float64(f.status.Behind.Milliseconds()) / 1000
+	return &seconds
+}
+
+// envelope is what the answer says about itself. from and to bound the time that it is about;
+// an unknown from is the beginning of history, an unknown to the moment asked for.
+func (f *frame) envelope(kind string, from, to ledger.Time) Envelope {
+	if !to.Known() {
+		to = f.asOf
+	}
+	began := f.cover.Began
+	complete := began.Known() && f.status.Problem == "" && (f.exact || !f.cover.Through.Before(to))
+	if from.Known() {
+		complete = complete && !from.Before(began)
+	} else {
+		from = began
+	}
+	e := Envelope{
+		Kind: kind, Version: Version, Cluster: f.cluster, AsOf: Time{f.asOf}, Seq: f.seq, Known: f.known(),
+		Coverage: Coverage{
+			From: Time{from}, To: Time{to}, Gaps: []Gap{}, Source: f.cover.Source.String(), BehindSeconds: f.behind(),
+			Through: Time{f.cover.Through}, Problem: f.status.Problem,
+		},
+	}
+	for _, g := range f.cover.Gaps {
+		if span := gapSpan(g); span.From.After(to) || span.To.Before(from) {
+			continue
+		}
+		e.Coverage.Gaps = append(e.Coverage.Gaps, gapRow(g))
+	}
+	e.Coverage.Complete = complete && len(e.Coverage.Gaps) == 0
+	return e
+}
+
+func (f *frame) known() string {
+	if f.exact {
+		return knownExact
+	}
+	return knownStale
+}
+
+// gapSpan is the time that a gap covers; one that does not say is as long as it can be.
+func gapSpan(g projection.Gap) projection.Interval {
+	span := projection.Interval{From: g.From, To: g.To}
+	if !span.To.Known() {
+		span.To = g.Time
+	}
+	return span
+}
+
+func gapRow(g projection.Gap) Gap {
+	row := Gap{Seq: g.Seq, From: Time{g.From}, To: Time{gapSpan(g).To}, Cause: g.Cause.String(), Reason: Text(g.Reason)}
+	if g.OfGroup {
+		group := Text(g.Group)
+		row.Group = &group
+	}
+	return row
+}
+
+// unknownGroup says that a group was never seen, and which names are like it.
+func (f *frame) unknownGroup(name string, known []string) *Problem {
+	if f.status.Capturing && !f.status.Ready {
+		p := problem(CodeCatchingUp, "group %s has not been seen yet, but capture is still catching up with what was there at the start", Spell(name))
+		p.Progress = &Progress{Seq: f.seq, Last: f.seq}
+		return p
+	}
+	p := problem(CodeUnknownGroup, "group %s was never seen in cluster %s", Spell(name), Spell(f.cluster))
+	p.Near = texts(nearest(name, known))
+	return p
+}

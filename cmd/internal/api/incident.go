@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/projection"
+)
+
+// incidents answers with what went wrong or was done on purpose, newest first.
+func (s *server) incidents(w http.ResponseWriter, r *http.Request, q Query) error {
+	f, err := s.frame(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	if q.Group != nil {
+		if _, err := s.present(f, *q.Group); err != nil {
+			return err
+		}
+	}
+	sel, err := s.selection(r.Context(), f, q)
+	if err != nil {
+		return err
+	}
+	answer := Incidents{Rows: []IncidentRow{}}
+	s.View.ReadIncidents(func(_ *projection.State, x *projection.Incidents) {
+		for _, in := range slices.Backward(x.All(f.cluster)) {
+			if sel.wantsIncident(&in) {
+				answer.Rows = append(answer.Rows, incidentRow(&in))
+			}
+		}
+	})
+	answer.Total = len(answer.Rows)
+	from, to, next, fault := page(q, len(answer.Rows))
+	if fault != nil {
+		return fault
+	}
+	answer.Rows, answer.Next = answer.Rows[from:to], next
+	answer.Envelope = f.envelope("incidents", sel.since.Time, sel.until.Time)
+	return writeJSON(w, r, f.tag(), answer)
+}
+
+func (sel *selection) wantsIncident(in *projection.Incident) bool {
+	switch {
+	case sel.q.Group != nil && in.Group != *sel.q.Group,
+		sel.q.Reasonless && in.Reason != "",
+		len(sel.q.Kinds) > 0 && !slices.Contains(sel.q.Kinds, in.Kind.String()):
+		return false
+	}
+	return sel.inTime(in.Seq, in.Time)
+}
+
+// incident answers with the incident that an event is part of, and its changes. They are two
+// if the event moved one partition back and another far forward. The sequence of any event of
+// an incident finds it.
+func (s *server) incident(w http.ResponseWriter, r *http.Request, q Query) error {
+	seq, ok := projection.ParseIncidentID(q.ID)
+	if !ok {
+		n, err := strconv.ParseUint(q.ID, 10, 64)
+		if err != nil || n == 0 {
+			return problem(CodeBadParameter, "id: %q is no incident; write i and the sequence of one of its events, as in i412", q.ID)
+		}
+		seq = n
+	}
+	if err := s.catchUp(r.Context()); err != nil {
+		return err
+	}
+	var found []projection.Incident
+	s.View.ReadIncidents(func(_ *projection.State, x *projection.Incidents) { found = x.Find(seq) })
+	if len(found) == 0 {
+		return problem(CodeUnknownIncident, "the event seq:%d is part of no incident", seq)
+	}
+	first := found[0]
+	f, err := s.frame(r.Context(), Query{Cluster: first.Cluster})
+	if err != nil {
+		return err
+	}
+	answer := Incidents{Total: len(found), Envelope: f.envelope("incident", first.Time, first.Until)}
+	for i := range found {
+		row := incidentRow(&found[i])
+		if err := s.detail(r.Context(), f, &found[i], &row); err != nil {
+			return err
+		}
+		answer.Rows = append(answer.Rows, row)
+	}
+	return writeJSON(w, r, f.tag(), answer)
+}
+
+// detail adds what only the log tells: the changes, and where they were read.
+func (s *server) detail(ctx context.Context, f *frame, in *projection.Incident, row *IncidentRow) error {
+	sel := &selection{q: Query{Group: &in.Group, Movements: []projection.Movement{in.Kind}}}
+	for e, err := range s.narrator(sel, f.cluster).stored(ctx, in.LastSeq) {
+		if err != nil {
+			return err
+		}
+		if in.Holds(e.seq) {
+			row.Changes = append(row.Changes, e.rows...)
+		}
+	}
+	rec, err := s.one(ctx, in.Seq)
+	if err != nil {
+		return err
+	}
+	if src := rec.Event.Source; src.Kind == ledger.SourceTail {
+		row.Where = &Where{SourcePartition: src.Partition, SourceOffset: src.Offset, Time: Time{in.Time}}
+		if epoch, ok := src.LeaderEpoch.Get(); ok {
+			row.Where.LeaderEpoch = &epoch
+		}
+	}
+	return nil
+}
+
+func incidentRow(in *projection.Incident) IncidentRow {
+	row := IncidentRow{
+		ID: in.ID(), Time: Time{in.Time}, Until: Time{in.Until}, Group: Text(in.Group), Kind: in.Kind.String(),
+		Partitions: in.Partitions, Who: who(in.Who), Reason: said(in.Reason), Actor: said(in.Actor), Story: in.Story(),
+	}
+	if in.Evidence != "" {
+		row.Who.Evidence = append(row.Who.Evidence, in.Evidence)
+	}
+	if in.Uncounted < in.Partitions {
+		row.Replayed, row.Skipped = &in.Replayed, &in.Skipped
+	}
+	return row
+}
+
+// lastIncident is the newest incident of a group, nil if it never had one.
+func (s *server) lastIncident(f *frame, group string) *IncidentRow {
+	var row *IncidentRow
+	s.View.ReadIncidents(func(_ *projection.State, x *projection.Incidents) {
+		if in, ok := x.Last(f.cluster, group); ok {
+			told := incidentRow(&in)
+			row = &told
+		}
+	})
+	return row
+}

@@ -1,0 +1,136 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// lines writes an answer row by row, one JSON object on a line. An empty line says that
+// everything up to now has been written; it is repeated as a heartbeat while nothing comes,
+// so that neither end nor anything between takes the silence for a broken connection. The
+// answer of a stream that fails ends with a line {"problem":…} and is cut off.
+type lines struct {
+	rc     *http.ResponseController
+	beat   time.Duration
+	once   sync.Once
+	done   chan struct{} // ends the heartbeat
+	beaten chan struct{} // closed when the heartbeat has ended
+
+	mu    sync.Mutex // guards what follows
+	buf   *bufio.Writer
+	row   bytes.Buffer
+	err   error // of writing: the client is gone
+	begun bool  // upToDate was called, so that an empty line tells the truth
+}
+
+func (s *server) lines(w http.ResponseWriter) *lines {
+	w.Header().Set("Content-Type", typeLines)
+	l := &lines{
+		rc: http.NewResponseController(w), buf: bufio.NewWriterSize(w, 32<<10), beat: s.Heartbeat,
+		done: make(chan struct{}), beaten: make(chan struct{}),
+	}
+	go l.heartbeat()
+	return l
+}
+
+// write adds one row, which is sent when the buffer is full or [lines.upToDate] says so.
+func (l *lines) write(row any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return
+	}
+	l.row.Reset()
+	if err := json.NewEncoder(&l.row).Encode(row); err != nil {
+		l.err = err
+		return
+	}
+	if l.buf.Available() < l.row.Len() {
+		l.extend()
+	}
+	_, l.err = l.buf.Write(l.row.Bytes())
+}
+
+// upToDate sends everything, and says that there is no more now.
+func (l *lines) upToDate() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begun = true
+	l.pulse()
+}
+
+// pulse sends an empty line and all that waits before it. The caller holds mu.
+func (l *lines) pulse() {
+	if l.err != nil {
+		return
+	}
+	l.extend()
+	l.buf.WriteByte('\n') //nolint:errcheck // Flush returns it
+	if l.err = l.buf.Flush(); l.err == nil {
+		l.err = l.rc.Flush()
+	}
+}
+
+// extend gives the next write as long as two heartbeats, whatever the server's own limit for
+// an answer is: a stream has none.
+func (l *lines) extend() {
+	if err := l.rc.SetWriteDeadline(time.Now().Add(2 * l.beat)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		l.err = err
+	}
+}
+
+func (l *lines) heartbeat() {
+	defer close(l.beaten)
+	t := time.NewTicker(l.beat)
+	defer t.Stop()
+	for {
+		select {
+		case <-l.done:
+			return
+		case <-t.C:
+			l.mu.Lock()
+			if l.begun {
+				l.pulse()
+			}
+			l.mu.Unlock()
+		}
+	}
+}
+
+// broken reports whether nobody is listening any more.
+func (l *lines) broken() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err != nil
+}
+
+// fail ends the stream with the reason, if there is anybody to tell, and cuts it off.
+func (l *lines) fail(err error) error {
+	var p *Problem
+	if !errors.As(err, &p) {
+		p = problem(CodeInternal, "%v", err)
+	}
+	l.write(map[string]*Problem{"problem": p})
+	l.mu.Lock()
+	l.buf.Flush() //nolint:errcheck // the answer is cut off anyway
+	l.rc.Flush()  //nolint:errcheck // the same
+	l.mu.Unlock()
+	l.close()
+	panic(http.ErrAbortHandler)
+}
+
+// close sends what waits and ends the heartbeat. It can be called twice.
+func (l *lines) close() {
+	l.once.Do(func() { close(l.done) })
+	<-l.beaten
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		l.err = l.buf.Flush()
+	}
+}

@@ -1,0 +1,267 @@
+package api
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/offsetledger/offsetledger/projection"
+)
+
+// Names of the query parameters.
+const (
+	paramCluster    = "cluster"
+	paramGroup      = "group"
+	paramTopic      = "topic"
+	paramPartition  = "partition"
+	paramAt         = "at"
+	paramSince      = "since"
+	paramUntil      = "until"
+	paramMovement   = "movement"
+	paramNot        = "not"
+	paramKind       = "kind"
+	paramState      = "state"
+	paramSort       = "sort"
+	paramLagAbove   = "lag-above"
+	paramReasonless = "without-reason"
+	paramID         = "id"
+	paramLimit      = "limit"
+	paramNext       = "next"
+	paramFollow     = "follow"
+	paramFrom       = "from"
+)
+
+// Query is a question: the union of what the routes take. The zero value of a field is "not
+// given". It is written into a URL by [Query.Values] and read back by parseQuery, so that
+// client and server cannot disagree.
+type Query struct {
+	Cluster    string
+	Group      *string // nil: not given; the empty string is the empty group id
+	Topics     []string
+	Partitions []int32
+	At         string // points, see replay.ParsePoint
+	Since      string
+	Until      string
+	Movements  []projection.Movement
+	Not        []projection.Movement
+	Kinds      []string // of events or incidents
+	State      string   // of groups
+	Sort       string   // of groups: lag, moved or name
+	LagAbove   *int64
+	Reasonless bool // incidents that nobody gave a reason for
+	ID         string
+	Limit      *int   // nil: all; of history and incidents, it counts events and incidents
+	Next       string // from the answer before
+	Follow     bool   // go on with what comes
+	From       uint64 // resume after this sequence
+}
+
+// Values spells q as query parameters.
+func (q Query) Values() url.Values {
+	v := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	set(paramCluster, Spell(q.Cluster))
+	if q.Group != nil {
+		v.Set(paramGroup, Spell(*q.Group))
+	}
+	for _, t := range q.Topics {
+		v.Add(paramTopic, Spell(t))
+	}
+	for _, p := range q.Partitions {
+		v.Add(paramPartition, strconv.FormatInt(int64(p), 10))
+	}
+	set(paramAt, q.At)
+	set(paramSince, q.Since)
+	set(paramUntil, q.Until)
+	for _, m := range q.Movements {
+		v.Add(paramMovement, m.String())
+	}
+	for _, m := range q.Not {
+		v.Add(paramNot, m.String())
+	}
+	for _, k := range q.Kinds {
+		v.Add(paramKind, k)
+	}
+	set(paramState, q.State)
+	set(paramSort, q.Sort)
+	if q.LagAbove != nil {
+		v.Set(paramLagAbove, strconv.FormatInt(*q.LagAbove, 10))
+	}
+	if q.Reasonless {
+		v.Set(paramReasonless, "true")
+	}
+	set(paramID, q.ID)
+	if q.Limit != nil {
+		v.Set(paramLimit, strconv.Itoa(*q.Limit))
+	}
+	set(paramNext, q.Next)
+	if q.Follow {
+		v.Set(paramFollow, "true")
+	}
+	if q.From != 0 {
+		v.Set(paramFrom, strconv.FormatUint(q.From, 10))
+	}
+	return v
+}
+
+// parseQuery reads the parameters that a route takes; any other is refused.
+func parseQuery(raw string, takes []string) (Query, *Problem) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return Query{}, problem(CodeBadParameter, "the query of the URL cannot be read: %v", err)
+	}
+	for name := range values {
+		if !slices.Contains(takes, name) {
+			return Query{}, problem(CodeUnknownParameter, "unknown parameter %s; this route takes %s", Spell(name), strings.Join(takes, ", "))
+		}
+	}
+	p := parser{values: values}
+	q := Query{
+		Cluster:    p.text(paramCluster),
+		Topics:     p.texts(paramTopic),
+		Partitions: p.partitions(),
+		At:         p.one(paramAt),
+		Since:      p.one(paramSince),
+		Until:      p.one(paramUntil),
+		Movements:  p.movements(paramMovement),
+		Not:        p.movements(paramNot),
+		Kinds:      p.list(paramKind),
+		State:      p.one(paramState),
+		Sort:       p.word(paramSort, "name", "lag", "moved"),
+		LagAbove:   p.count(paramLagAbove),
+		Reasonless: p.yes(paramReasonless),
+		ID:         p.one(paramID),
+		Next:       p.one(paramNext),
+		Follow:     p.yes(paramFollow),
+	}
+	if values.Has(paramGroup) {
+		group := p.text(paramGroup)
+		q.Group = &group
+	}
+	if n := p.count(paramLimit); n != nil {
+		limit := int(min(*n, 1<<31-1))
+		q.Limit = &limit
+	}
+	if n := p.count(paramFrom); n != nil {
+		q.From = uint64(*n)
+	}
+	return q, p.fault
+}
+
+// parser reads values one by one and keeps the first fault.
+type parser struct {
+	values url.Values
+	fault  *Problem
+}
+
+func (p *parser) fail(name, format string, args ...any) {
+	if p.fault == nil {
+		p.fault = problem(CodeBadParameter, name+": "+format, args...)
+	}
+}
+
+// one is the value of a parameter that can be given once.
+func (p *parser) one(name string) string {
+	v := p.values[name]
+	if len(v) > 1 {
+		p.fail(name, "given %d times, it can be given once", len(v))
+	}
+	return p.values.Get(name)
+}
+
+func (p *parser) text(name string) string { return p.spelled(name, p.one(name)) }
+
+func (p *parser) spelled(name, value string) string {
+	raw, err := ParseText(value)
+	if err != nil {
+		p.fail(name, "%v", err)
+	}
+	return raw
+}
+
+func (p *parser) texts(name string) []string {
+	var out []string
+	for _, v := range p.values[name] {
+		out = append(out, p.spelled(name, v))
+	}
+	return out
+}
+
+// list is the words of a parameter that can be given several times, or once with commas.
+func (p *parser) list(name string) []string {
+	var out []string
+	for _, v := range p.values[name] {
+		out = append(out, strings.Split(v, ",")...)
+	}
+	return out
+}
+
+func (p *parser) partitions() []int32 {
+	var out []int32
+	for _, v := range p.list(paramPartition) {
+		n, err := strconv.ParseInt(v, 10, 32)
+		if err != nil {
+			p.fail(paramPartition, "%q is no partition number", v)
+		}
+		out = append(out, int32(n))
+	}
+	return out
+}
+
+func (p *parser) movements(name string) []projection.Movement {
+	var out []projection.Movement
+	for _, v := range p.list(name) {
+		m, ok := projection.ParseMovement(v)
+		if !ok {
+			p.fail(name, "%q is no movement; they are %s", v, strings.Join(movementNames(), ", "))
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func movementNames() []string {
+	var names []string
+	for m := projection.MovementAdvance; m <= projection.MovementRecreated; m++ {
+		names = append(names, m.String())
+	}
+	return names
+}
+
+func (p *parser) word(name string, words ...string) string {
+	v := p.one(name)
+	if v != "" && !slices.Contains(words, v) {
+		p.fail(name, "%q is none of %s", v, strings.Join(words, ", "))
+	}
+	return v
+}
+
+func (p *parser) count(name string) *int64 {
+	v := p.one(name)
+	if v == "" {
+		return nil
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < 0 {
+		p.fail(name, "%q is not a whole number from 0 up", v)
+		return nil
+	}
+	return &n
+}
+
+func (p *parser) yes(name string) bool {
+	switch v := p.one(name); v {
+	case "", "0", "false":
+		return false
+	case "1", "true":
+		return true
+	default:
+		p.fail(name, "%q is neither true nor false", v)
+		return false
+	}
+}

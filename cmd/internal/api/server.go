@@ -1,0 +1,210 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/projection"
+)
+
+// Log is the stored history; a stream.Log is one.
+type Log interface {
+	// Read yields the records from one sequence to another, both included; to 0 is the last.
+	Read(ctx context.Context, from, to uint64, f ledger.Filter) iter.Seq2[ledger.Record, error]
+	// Follow yields the records from a sequence on, and goes on until ctx ends.
+	Follow(ctx context.Context, from uint64, f ledger.Filter) iter.Seq2[ledger.Record, error]
+	// Last is the last sequence stored, 0 if there is none.
+	Last(ctx context.Context) (uint64, error)
+}
+
+// Status is how capture is doing. The zero Status is that of a ledger that nobody captures
+// into: what it says of the present is as old as its last record.
+type Status struct {
+	Capturing bool // capture runs in this process
+	Ready     bool // it has caught up with what was there when it started
+	// Behind is how far it is behind; meaningful if BehindKnown.
+	Behind      time.Duration
+	BehindKnown bool
+	Problem     string // why it is not well, and the mend; empty if it is
+}
+
+// Config says what the handler answers from. Log and View have to be set.
+type Config struct {
+	Log Log
+	// View is the live fold of the whole log; somebody else runs it.
+	View *projection.View
+	// Status tells how capture is doing. By default there is no capture.
+	Status func() Status
+	// Now is the clock, time.Now by default.
+	Now func() time.Time
+	// Hosts are the values of the Host header that are answered, without port. By default all
+	// are: for a listener on loopback set [LoopbackHosts], so that no web page can make a
+	// browser ask in its name.
+	Hosts []string
+	// Heartbeat is how often a stream that has nothing to say says so. Default 15 seconds.
+	Heartbeat time.Duration
+	// Logger takes what goes wrong inside. Default: nothing is logged.
+	Logger *slog.Logger
+}
+
+// LoopbackHosts are the names under which a listener on loopback is reached.
+var LoopbackHosts = []string{"localhost", "127.0.0.1", "::1"}
+
+// The routes.
+const (
+	routeGroups    = "/api/v1/groups"
+	routeGroup     = "/api/v1/group"
+	routeHistory   = "/api/v1/history"
+	routeEvents    = "/api/v1/events"
+	routeIncidents = "/api/v1/incidents"
+	routeIncident  = "/api/v1/incidents/show"
+	routeHealth    = "/healthz"
+	routeReady     = "/readyz"
+)
+
+// Content types.
+const (
+	typeJSON    = "application/json"
+	typeLines   = "application/jsonl"
+	typeProblem = "application/problem+json"
+)
+
+// route is one path: the query parameters that it takes and what answers.
+type route struct {
+	takes []string
+	serve func(http.ResponseWriter, *http.Request, Query) error
+}
+
+type server struct {
+	Config
+	routes map[string]route
+}
+
+// NewHandler answers the routes of this package; see the package comment for their rules.
+// It has no http.ServeMux in it, because that redirects paths that it finds untidy.
+func NewHandler(c Config) http.Handler {
+	if c.Status == nil {
+		c.Status = func() Status { return Status{} }
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Heartbeat == 0 {
+		c.Heartbeat = 15 * time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &server{Config: c}
+	page := []string{paramCluster, paramGroup, paramSince, paramUntil, paramLimit, paramNext}
+	s.routes = map[string]route{
+		routeGroups: {[]string{paramCluster, paramAt, paramState, paramSort, paramLagAbove, paramLimit, paramNext}, s.groups},
+		routeGroup:  {[]string{paramCluster, paramGroup, paramAt, paramTopic, paramPartition}, s.group},
+		routeHistory: {append([]string{paramTopic, paramPartition, paramMovement, paramNot, paramFollow, paramFrom}, page...),
+			s.history},
+		routeEvents:    {append([]string{paramTopic, paramKind, paramFollow, paramFrom}, page...), s.events},
+		routeIncidents: {append([]string{paramKind, paramReasonless}, page...), s.incidents},
+		routeIncident:  {[]string{paramCluster, paramID}, s.incident},
+		routeHealth:    {nil, s.health},
+		routeReady:     {nil, s.ready},
+	}
+	return s
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-cache")
+	err := s.answer(w, r)
+	if err == nil {
+		return
+	}
+	var p *Problem
+	switch {
+	case errors.As(err, &p):
+	case r.Context().Err() != nil:
+		return // nobody is listening any more
+	default:
+		s.Logger.Error("a question could not be answered", "path", r.URL.Path, "error", err)
+		p = problem(CodeInternal, "%v", err)
+	}
+	p.write(w)
+}
+
+func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
+	if !s.hostAllowed(r.Host) {
+		return problem(CodeHost, "this listener does not answer to the name %s; ask it as one of %s",
+			Spell(r.Host), strings.Join(s.Hosts, ", "))
+	}
+	rt, ok := s.routes[r.URL.Path]
+	if !ok {
+		return problem(CodeNotFound, "no such path %s; the API is at /api/v1/groups, group, history, events and incidents", Spell(r.URL.Path))
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		return problem(CodeMethod, "%s takes GET and HEAD only", r.URL.Path)
+	}
+	q, fault := parseQuery(r.URL.RawQuery, rt.takes)
+	if fault != nil {
+		return fault
+	}
+	return rt.serve(w, r, q)
+}
+
+func (s *server) hostAllowed(hostport string) bool {
+	if s.Hosts == nil {
+		return true
+	}
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = strings.Trim(hostport, "[]")
+	}
+	return slices.ContainsFunc(s.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
+}
+
+// writeJSON answers with v. The tag is the sequence up to which the answer takes the log into
+// account, and everything else that it depends on.
+func writeJSON(w http.ResponseWriter, r *http.Request, tag string, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	if tag != "" {
+		h.Set("ETag", `"`+tag+`"`)
+	}
+	h.Set("Content-Type", typeJSON)
+	w.Write(append(body, '\n')) //nolint:errcheck // the client is gone
+	return nil
+}
+
+// health answers whether the daemon is well. Queries go on when it is not.
+func (s *server) health(w http.ResponseWriter, r *http.Request, _ Query) error {
+	if p := s.Status().Problem; p != "" {
+		return problem(CodeUnhealthy, "%s", p)
+	}
+	return writeJSON(w, r, "", map[string]string{"status": "ok"})
+}
+
+// ready answers whether the daemon can be relied on: its capture has caught up with what was
+// there when it started.
+func (s *server) ready(w http.ResponseWriter, r *http.Request, _ Query) error {
+	st := s.Status()
+	switch {
+	case st.Ready:
+		return writeJSON(w, r, "", map[string]string{"status": "ready"})
+	case st.Problem != "":
+		return problem(CodeNotReady, "not ready: %s", st.Problem)
+	case !st.Capturing:
+		return problem(CodeNotReady, "not ready: nothing is being captured")
+	}
+	return problem(CodeNotReady, "not ready: capture is catching up with what was there at the start")
+}
