@@ -42,7 +42,7 @@ func idAt(t Time, n uint64) (id uuid.UUID) {
 
 // A row costs at most 10 bytes on disk at 100 rows per event.
 func TestTypicalCommitIsSmall(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
+	r := newRand()
 	for _, c := range []struct {
 		rows int
 		most float64
@@ -69,7 +69,7 @@ func bench(b *testing.B, encode bool) {
 	}
 	for _, rows := range []int{1, 10, 100} {
 		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
-			r := rand.New(rand.NewPCG(1, 2))
+			r := newRand()
 			events := make([]Event, groups)
 			encoded := make([][]byte, groups)
 			for i := range events {
@@ -97,3 +97,5 @@ func bench(b *testing.B, encode bool) {
 		})
 	}
 }
+
+func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }

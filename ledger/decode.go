@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Decode decodes one event. The event shares no memory with b. Any error is a
-// [*DamagedError].
+// Decode decodes one event. An event of a known kind has the payload of that kind. The event
+// shares no memory with b. Any error is a [*DamagedError].
 func Decode(b []byte) (Event, error) {
 	var d Decoder
 	var e Event
@@ -95,7 +95,18 @@ func (d *Decoder) Decode(b []byte, e *Event) error {
 			e.inner = append(e.inner, innerUnknown{num, unknown})
 		}
 	}
-	return nil
+	if num := payloadField[max(0, min(int(e.Kind), len(payloadField)-1))]; num != 0 && f.seen&(1<<num) == 0 {
+		f.num = num
+		f.fail("missing in a %s event", e.Kind)
+	}
+	return f.err
+}
+
+// payloadField is the field that an event of a kind cannot do without: who has decoded the
+// event may rely on it. The last entry is for kinds that this version does not know.
+var payloadField = [...]protowire.Number{
+	KindGroup: 20, KindTopic: 21, KindWatermarks: 22, KindCursor: 23, KindGap: 24, KindOpaque: 25,
+	KindClaim: 26, KindCheckpoint: 27, KindOperator: 28, KindSnapshot: 29, KindSnapshot + 1: 0,
 }
 
 // inner decodes the message that is field num of the event, and returns what it did not

@@ -10,7 +10,8 @@ import (
 var (
 	// ErrConflict: somebody else wrote first. The detail is [*ConflictError].
 	ErrConflict = errors.New("conflict")
-	// ErrTooLarge: the events do not fit into one atomic batch; the caller has to cut.
+	// ErrTooLarge: events that do not fit into one atomic batch, or an event that does not fit
+	// into one message; the caller has to cut.
 	ErrTooLarge = errors.New("too large")
 	// ErrDamaged: stored bytes are not an event. The detail is [*DamagedError].
 	ErrDamaged = errors.New("damaged")

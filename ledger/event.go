@@ -28,9 +28,9 @@ type Event struct {
 	NotBefore Time
 	Source    Source
 
-	// Part and Parts are i and n of an event that was cut because it was too large for one
-	// message; both are 0 for a whole event. The parts of an event share its ID and stand
-	// next to each other in the log.
+	// Part and Parts are i, from 1, and n of an event that was cut because it was too large for
+	// one message; both are 0 for a whole event. The parts of an event share its ID and stand
+	// next to each other in the log. See [Event.Split] for what each holds.
 	Part, Parts int32
 
 	Reason        string // free text given by whoever did it

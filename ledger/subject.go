@@ -115,7 +115,8 @@ func ParseToken(token string) (string, error) {
 	return "", fmt.Errorf("token %q is not in canonical form", token)
 }
 
-// Subject returns the subject that e is stored under. It is a function of the event alone.
+// Subject returns the subject that e is stored under. It is a function of the event alone,
+// which must have the payload of its kind, as every decoded and every valid event has.
 func (e *Event) Subject() string {
 	switch e.Kind {
 	case KindTopic:

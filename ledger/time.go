@@ -23,8 +23,13 @@ const signBit = 1 << 63
 // unknown Time.
 func AtMillis(ms int64) Time { return Time{uint64(ms) ^ signBit} }
 
-// AtTime returns t in milliseconds, rounded down.
-func AtTime(t time.Time) Time { return AtMillis(t.UnixMilli()) }
+// AtTime returns t in milliseconds, rounded down. The zero [time.Time] is unknown.
+func AtTime(t time.Time) Time {
+	if t.IsZero() {
+		return Time{}
+	}
+	return AtMillis(t.UnixMilli())
+}
 
 // Known reports whether t is a moment at all.
 func (t Time) Known() bool { return t != Time{} }
@@ -62,6 +67,9 @@ func (t Time) Add(d time.Duration) Time {
 		return t
 	}
 	by := d.Milliseconds()
+	if d < time.Duration(by)*time.Millisecond {
+		by--
+	}
 	switch {
 	case by > 0 && ms > math.MaxInt64-by:
 		return AtMillis(math.MaxInt64)
@@ -71,7 +79,7 @@ func (t Time) Add(d time.Duration) Time {
 	return AtMillis(ms + by)
 }
 
-// Sub returns the time from u to t. It is false when either is unknown; a difference that a
+// Sub returns the time from u to t, exact to the millisecond. It is false when either is unknown; a difference that a
 // [time.Duration] cannot hold is the largest or smallest duration.
 func (t Time) Sub(u Time) (time.Duration, bool) {
 	a, aok := t.Millis()
