@@ -113,11 +113,7 @@ func (t *Tail) fault(err error) {
 func (t *Tail) take(ctx context.Context, l *sourceLine, p *kgo.FetchPartition, now ledger.Time) error {
 	l.high = max(l.high, p.HighWatermark)
 	for _, r := range p.Records {
-		rec := sourceRecord{
-			offset: r.Offset, epoch: ledger.EpochOf(r.LeaderEpoch), timestamp: recordTime(r),
-			producerID: r.ProducerID, transactional: r.Attrs.IsTransactional(), control: r.Attrs.IsControl(),
-			key: r.Key, value: r.Value,
-		}
+		rec := fetched(r)
 		if lost := l.feed(&rec, now); lost != nil {
 			if err := t.truncated(ctx, l, rec.offset); err != nil {
 				return err
@@ -137,6 +133,15 @@ func (t *Tail) take(ctx context.Context, l *sourceLine, p *kgo.FetchPartition, n
 	}
 	l.flush(now)
 	return nil
+}
+
+// fetched is r as lines take it.
+func fetched(r *kgo.Record) sourceRecord {
+	return sourceRecord{
+		offset: r.Offset, epoch: ledger.EpochOf(r.LeaderEpoch), timestamp: recordTime(r),
+		producerID: r.ProducerID, transactional: r.Attrs.IsTransactional(), control: r.Attrs.IsControl(),
+		key: r.Key, value: r.Value,
+	}
 }
 
 // recordTime is the timestamp of a record, unknown if it has none.

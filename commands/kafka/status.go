@@ -53,13 +53,13 @@ type Status struct {
 }
 
 // Behind is how far capture is behind the moment now. It is false while that is not known.
-func (s *Status) Behind(now time.Time) (time.Duration, bool) {
+func (s Status) Behind(now time.Time) (time.Duration, bool) {
 	d, ok := ledger.AtTime(now).Sub(s.Reached)
 	return max(d, 0), ok
 }
 
 // Healthy reports whether capture can read and store.
-func (s *Status) Healthy() bool { return s.KafkaError == nil && s.LogError == nil }
+func (s Status) Healthy() bool { return s.KafkaError == nil && s.LogError == nil }
 
 // statusBoard is the Status that Run writes and others read.
 type statusBoard struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/offsetledger/offsetledger/ledger"
 )
@@ -61,7 +62,7 @@ func (t *Tail) store(ctx context.Context, events []ledger.Event, seq uint64) (le
 	expect := ledger.Expect{Filter: ledger.CursorSubject(t.cfg.Cluster, ledger.CursorShardAll), Seq: seq}
 	var before error
 	for wait := newBackoff(); ; {
-		receipt, err := t.cfg.Log.Append(ctx, events, expect)
+		receipt, err := t.appendOnce(ctx, events, expect)
 		switch {
 		case err == nil:
 			return receipt, nil
@@ -79,4 +80,24 @@ func (t *Tail) store(ctx context.Context, events []ledger.Event, seq uint64) (le
 			return ledger.Receipt{}, err
 		}
 	}
+}
+
+// appendGrace is how long an append that is on its way when capture has to stop may take to
+// end. Cut off, it could still be stored after somebody else has read where to go on.
+const appendGrace = 5 * time.Second
+
+func (t *Tail) appendOnce(ctx context.Context, events []ledger.Event, expect ledger.Expect) (ledger.Receipt, error) {
+	patient, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(appendGrace)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel()
+		case <-patient.Done():
+		}
+	})
+	defer stop()
+	return t.cfg.Log.Append(patient, events, expect)
 }
