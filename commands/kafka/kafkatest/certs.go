@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Certs is the TLS material of one test: an authority, a server certificate of it for
-// 127.0.0.1 and localhost, and a client certificate. All keys are ECDSA P-256, valid for a day.
+// Certs is the TLS material of one test: an authority, a server certificate of it and a client
+// certificate. All keys are ECDSA P-256, valid for a day.
 type Certs struct {
 	CA     *x509.Certificate
 	Server Pair
@@ -28,49 +28,50 @@ type Pair struct {
 	Key         *ecdsa.PrivateKey
 }
 
-// NewCerts makes new TLS material.
-func NewCerts() (*Certs, error) {
-	ca, err := issue("kafkatest authority", nil, x509.ExtKeyUsageAny)
+// NewCerts makes new TLS material. The server certificate is for the host names given, or for
+// localhost and 127.0.0.1 without any.
+func NewCerts(hosts ...string) (*Certs, error) {
+	ca, err := issue("kafkatest authority", nil, &x509.Certificate{
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	})
 	if err != nil {
 		return nil, err
 	}
-	server, err := issue("kafkatest broker", &ca, x509.ExtKeyUsageServerAuth)
+	broker := &x509.Certificate{
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames: hosts,
+	}
+	if len(hosts) == 0 {
+		broker.DNSNames, broker.IPAddresses = []string{"localhost"}, []net.IP{net.IPv4(127, 0, 0, 1)}
+	}
+	server, err := issue("kafkatest broker", &ca, broker)
 	if err != nil {
 		return nil, err
 	}
-	client, err := issue("kafkatest client", &ca, x509.ExtKeyUsageClientAuth)
+	client, err := issue("kafkatest client", &ca, &x509.Certificate{
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
 	if err != nil {
 		return nil, err
 	}
 	return &Certs{CA: ca.Certificate, Server: server, Client: client}, nil
 }
 
-// issue makes a certificate signed by the parent, or an authority without one.
-func issue(name string, parent *Pair, usage x509.ExtKeyUsage) (Pair, error) {
+// issue makes a certificate from a template, signed by the parent, or by itself without one.
+func issue(name string, parent *Pair, template *x509.Certificate) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return Pair{}, fmt.Errorf("make key of %s: %w", name, err)
 	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
 		return Pair{}, fmt.Errorf("make serial of %s: %w", name, err)
 	}
-	template := &x509.Certificate{
-		SerialNumber: serial,
-		Subject:      pkix.Name{CommonName: name},
-		NotBefore:    time.Now().Add(-time.Hour),
-		NotAfter:     time.Now().Add(24 * time.Hour),
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-	}
+	template.Subject = pkix.Name{CommonName: name}
+	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
 	signer := Pair{Certificate: template, Key: key}
-	if parent == nil {
-		template.IsCA, template.BasicConstraintsValid = true, true
-		template.KeyUsage |= x509.KeyUsageCertSign
-	} else {
+	if parent != nil {
 		signer = *parent
-		template.ExtKeyUsage = []x509.ExtKeyUsage{usage}
-		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
-		template.DNSNames = []string{"localhost"}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, signer.Certificate, &key.PublicKey, signer.Key)
 	if err != nil {

@@ -216,7 +216,9 @@ func (c FakeConfig) options() []kfake.Opt {
 func (c FakeConfig) clientOptions() []kgo.Opt {
 	var opts []kgo.Opt
 	if c.Certs != nil {
-		opts = append(opts, kgo.DialTLSConfig(&tls.Config{RootCAs: c.Certs.Pool(), MinVersion: tls.VersionTLS12}))
+		opts = append(opts, kgo.DialTLSConfig(&tls.Config{
+			RootCAs: c.Certs.Pool(), ServerName: c.Certs.Server.Certificate.DNSNames[0], MinVersion: tls.VersionTLS12,
+		}))
 	}
 	if len(c.Users) > 0 {
 		opts = append(opts, kgo.SASL(scram.Auth{User: ownUser, Pass: ownPassword}.AsSha256Mechanism()))
