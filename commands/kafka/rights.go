@@ -1,0 +1,265 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// Mode is a way to capture a cluster.
+type Mode string
+
+// The modes.
+const (
+	ModeTail Mode = "tail" // reading __consumer_offsets: every commit
+	ModePoll Mode = "poll" // asking the admin API at intervals: what changed between them
+	ModeNone Mode = "none" // there is no way
+)
+
+// Right is one thing that capture wants to do, and whether this principal may.
+type Right struct {
+	Name string
+	// Known is false if it could not be found out; OK is false as well then.
+	Known, OK bool
+	Needed    bool   // the mode that was chosen cannot do without it
+	Detail    string // what was found
+	Mend      string // what to change when it is not OK
+}
+
+// Access is what a principal may do with a cluster, and what was seen of it.
+type Access struct {
+	Rights []Right
+	Mode   Mode   // what capture would choose by itself
+	Why    string // the reason of Mode
+
+	ClusterID  string // as Kafka calls the cluster
+	Brokers    int
+	Groups     int   // that the principal may see
+	Topics     int   // likewise, internal ones aside
+	Partitions int   // of those topics
+	Source     int32 // partitions of __consumer_offsets; 0 while it does not exist
+	// Oldest is the timestamp of the oldest record in __consumer_offsets.
+	Oldest ledger.Time
+	// Retention is how long brokers keep the offsets of an empty group. It is only known if
+	// RetentionKnown.
+	Retention      time.Duration
+	RetentionKnown bool
+}
+
+// OK reports whether everything that Mode needs is allowed.
+func (a *Access) OK() bool {
+	for _, r := range a.Rights {
+		if r.Needed && !r.OK {
+			return false
+		}
+	}
+	return a.Mode != ModeNone
+}
+
+// CheckAccess asks the cluster for everything that capture may want to ask for, one thing
+// after the other, and changes nothing. at is how the client was told to reach it. When the
+// cluster cannot be reached, that is the only right in the answer.
+func CheckAccess(ctx context.Context, client *kgo.Client, at Endpoint) *Access {
+	c := accessCheck{ctx: ctx, client: client, admin: kadm.NewClient(client), at: at, Access: &Access{Mode: ModeNone}}
+	if !c.reach() {
+		c.Why = "the cluster cannot be reached"
+		return c.Access
+	}
+	c.describeCluster()
+	c.listGroups()
+	c.describeGroups()
+	c.readOffsets()
+	c.describeTopics()
+	c.describeConfigs()
+	c.choose()
+	return c.Access
+}
+
+// accessCheck is the state of one CheckAccess.
+type accessCheck struct {
+	*Access
+	ctx     context.Context //nolint:containedctx // of one call, which it does not outlive
+	client  *kgo.Client
+	admin   *kadm.Client
+	at      Endpoint
+	brokers []int32
+	group   string // one that exists, to ask about
+	missing bool   // __consumer_offsets does not exist yet
+}
+
+// The names of the rights.
+const (
+	rightReach           = "reach the cluster"
+	rightDescribeCluster = "describe the cluster"
+	rightListGroups      = "list groups"
+	rightDescribeGroups  = "describe groups"
+	rightReadOffsets     = "read " + offsetsTopic
+	rightDescribeTopics  = "describe topics"
+	rightDescribeConfigs = "describe broker configuration"
+)
+
+// allow is the stock command that grants a right.
+func allow(operation, resource string) string {
+	return "kafka-acls --add --allow-principal User:NAME --operation " + operation + " " + resource
+}
+
+// record adds a right. An error that is no refusal leaves it unknown.
+func (c *accessCheck) record(name string, err error, detail, mend string) bool {
+	r := Right{Name: name, Known: true, OK: err == nil, Detail: detail}
+	if err != nil {
+		r.Known, r.Detail = refused(err), err.Error()
+		if r.Known {
+			r.Mend = mend
+		}
+	}
+	c.Rights = append(c.Rights, r)
+	return r.OK
+}
+
+// refused reports whether err says that the principal may not do what it asked for.
+func refused(err error) bool {
+	return errors.Is(err, kerr.ClusterAuthorizationFailed) || errors.Is(err, kerr.TopicAuthorizationFailed) ||
+		errors.Is(err, kerr.GroupAuthorizationFailed)
+}
+
+// timed is a context for one question.
+func (c *accessCheck) timed() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(c.ctx, requestTimeout)
+}
+
+func (c *accessCheck) reach() bool {
+	ctx, cancel := c.timed()
+	defer cancel()
+	meta, err := c.admin.BrokerMetadata(ctx)
+	if err != nil {
+		err = ExplainError(c.ctx, err, c.at)
+		var explained *AccessError
+		right := Right{Name: rightReach, Known: true, Needed: true, Detail: err.Error()}
+		if errors.As(err, &explained) {
+			right.Detail, right.Mend = explained.Problem, explained.Mend
+		}
+		c.Rights = append(c.Rights, right)
+		return false
+	}
+	c.ClusterID, c.Brokers, c.brokers = meta.Cluster, len(meta.Brokers), meta.Brokers.NodeIDs()
+	return c.record(rightReach, nil, fmt.Sprintf("Kafka cluster %s, %d brokers", meta.Cluster, len(meta.Brokers)), "")
+}
+
+// describeCluster looks for DESCRIBE among what the broker says that the principal may do.
+func (c *accessCheck) describeCluster() {
+	ctx, cancel := c.timed()
+	defer cancel()
+	req := kmsg.NewPtrDescribeClusterRequest()
+	req.IncludeClusterAuthorizedOperations = true
+	resp, err := req.RequestWith(ctx, c.client)
+	if err == nil {
+		err = kerr.ErrorForCode(resp.ErrorCode)
+	}
+	if err == nil && resp.ClusterAuthorizedOperations&(1<<kmsg.ACLOperationDescribe) == 0 {
+		err = kerr.ClusterAuthorizationFailed
+	}
+	c.record(rightDescribeCluster, err, "all groups can be seen", allow("Describe", "--cluster")+
+		" (without it only the groups are seen that the principal may describe)")
+}
+
+func (c *accessCheck) listGroups() {
+	ctx, cancel := c.timed()
+	defer cancel()
+	groups, err := c.admin.ListGroups(ctx)
+	c.Groups = len(groups)
+	if names := groups.Groups(); len(names) > 0 {
+		c.group = names[0]
+	}
+	c.record(rightListGroups, err, fmt.Sprintf("%d groups", len(groups)), allow("Describe", "--cluster"))
+}
+
+// unknownGroup is asked about where no group is there. No answer about it but a refusal says
+// that the principal may not ask.
+const unknownGroup = "offsetledger-check-of-rights"
+
+func (c *accessCheck) describeGroups() {
+	ctx, cancel := c.timed()
+	defer cancel()
+	group, detail := c.group, ""
+	if group == "" {
+		group, detail = unknownGroup, "asked about a group that does not exist, since none does"
+	}
+	req := kmsg.NewPtrDescribeGroupsRequest()
+	req.Groups = []string{group}
+	resp, err := req.RequestWith(ctx, c.client)
+	if err == nil && len(resp.Groups) > 0 {
+		if err = kerr.ErrorForCode(resp.Groups[0].ErrorCode); errors.Is(err, kerr.GroupIDNotFound) {
+			err = nil
+		}
+	}
+	c.record(rightDescribeGroups, err, detail, allow("Describe", "--group '*'"))
+}
+
+func (c *accessCheck) describeTopics() {
+	ctx, cancel := c.timed()
+	defer cancel()
+	topics, err := c.admin.ListTopics(ctx)
+	for _, t := range topics {
+		if t.Err == nil {
+			c.Topics++
+			c.Partitions += len(t.Partitions)
+		}
+	}
+	if err == nil && len(topics) == 0 {
+		c.Rights = append(c.Rights, Right{Name: rightDescribeTopics, Detail: "no topic is seen: there is none, or the principal may describe none",
+			Mend: allow("Describe", "--topic '*'")})
+		return
+	}
+	c.record(rightDescribeTopics, err, fmt.Sprintf("%d topics, %d partitions", c.Topics, c.Partitions), allow("Describe", "--topic '*'"))
+}
+
+func (c *accessCheck) describeConfigs() {
+	ctx, cancel := c.timed()
+	defer cancel()
+	var err error
+	c.Retention, err = askRetention(ctx, c.admin, c.brokers)
+	c.RetentionKnown = err == nil
+	c.record(rightDescribeConfigs, err, fmt.Sprintf("%s is %s", retentionConfig, c.Retention),
+		allow("DescribeConfigs", "--cluster")+" (without it Kafka's default of 7 days is assumed)")
+}
+
+// choose decides what capture would do.
+func (c *accessCheck) choose() {
+	read, list, describe := c.right(rightReadOffsets), c.right(rightListGroups), c.right(rightDescribeGroups)
+	switch {
+	case read.OK:
+		c.Mode, c.Why = ModeTail, "the principal may read "+offsetsTopic
+	case c.missing:
+		c.Mode, c.Why = ModeTail, offsetsTopic+" does not exist yet: Kafka makes it when the first group commits"
+	case list.OK && describe.OK:
+		c.Mode, c.Why = ModePoll, "the principal may not read "+offsetsTopic+" but ask for groups"
+	default:
+		c.Mode, c.Why = ModeNone, "the principal may neither read "+offsetsTopic+" nor ask for groups"
+	}
+	needed := map[Mode][]string{
+		ModeTail: {rightReach, rightReadOffsets},
+		ModePoll: {rightReach, rightListGroups, rightDescribeGroups, rightDescribeTopics},
+	}[c.Mode]
+	for _, name := range needed {
+		if r := c.right(name); r != nil {
+			r.Needed = name != rightReadOffsets || !c.missing
+		}
+	}
+}
+
+func (c *accessCheck) right(name string) *Right {
+	for i := range c.Rights {
+		if c.Rights[i].Name == name {
+			return &c.Rights[i]
+		}
+	}
+	return nil
+}

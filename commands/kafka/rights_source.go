@@ -1,0 +1,135 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// readOffsets fetches nothing from the end of one partition of __consumer_offsets: that
+// shows the right to read the topic.
+func (c *accessCheck) readOffsets() {
+	ctx, cancel := c.timed()
+	defer cancel()
+	mend := allow("Read", "--topic "+offsetsTopic) + " (where that cannot be had, groups can be polled)"
+	meta, err := c.admin.Metadata(ctx, offsetsTopic)
+	topic, ok := meta.Topics[offsetsTopic]
+	if err == nil && ok {
+		err = topic.Err
+	}
+	switch {
+	case errors.Is(err, kerr.UnknownTopicOrPartition), err == nil && !ok:
+		c.missing = true
+		c.Rights = append(c.Rights, Right{Name: rightReadOffsets, Detail: "it does not exist yet: Kafka makes it when the first group commits"})
+		return
+	case err != nil:
+		c.record(rightReadOffsets, err, "", mend)
+		return
+	}
+	c.Source = int32(len(topic.Partitions)) //nolint:gosec // a count of partitions
+	c.Oldest = oldestRecord(ctx, c.client, c.Source)
+	detail := fmt.Sprintf("%d partitions", c.Source)
+	if c.Oldest.Known() {
+		detail += ", oldest record of " + c.Oldest.String()
+	}
+	c.record(rightReadOffsets, fetchNothing(ctx, c.client, topic), detail, mend)
+}
+
+// fetchNothing asks the leader of a topic's first partition for the records after its end.
+func fetchNothing(ctx context.Context, client *kgo.Client, topic kadm.TopicDetail) error {
+	first := map[string][]int32{topic.Topic: {0}}
+	end := askOffsets(ctx, client, first, pointLogEnd)[ledger.TopicPartition{Topic: topic.Topic}]
+	if end.err != nil {
+		return end.err
+	}
+	req := kmsg.NewPtrFetchRequest()
+	req.ReplicaID, req.MaxBytes, req.SessionEpoch = -1, 1, -1
+	rt := kmsg.NewFetchRequestTopic()
+	rt.Topic, rt.TopicID = topic.Topic, topic.ID
+	rp := kmsg.NewFetchRequestTopicPartition()
+	rp.FetchOffset, rp.PartitionMaxBytes = end.at, 1
+	rt.Partitions = append(rt.Partitions, rp)
+	req.Topics = append(req.Topics, rt)
+	answer, err := client.Broker(int(topic.Partitions[0].Leader)).RetriableRequest(ctx, req)
+	if err != nil {
+		return err
+	}
+	resp, ok := answer.(*kmsg.FetchResponse)
+	if !ok {
+		return fmt.Errorf("the broker answered a fetch with %T", answer)
+	}
+	if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
+		return err
+	}
+	for i := range resp.Topics {
+		for j := range resp.Topics[i].Partitions {
+			if err := kerr.ErrorForCode(resp.Topics[i].Partitions[j].ErrorCode); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// oldestRecord returns the earliest timestamp among the first records of a topic's
+// partitions. It is unknown if there are no records, or it cannot be asked for.
+func oldestRecord(ctx context.Context, client *kgo.Client, partitions int32) ledger.Time {
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.ReplicaID = -1
+	t := kmsg.NewListOffsetsRequestTopic()
+	t.Topic = offsetsTopic
+	for p := range partitions {
+		rp := kmsg.NewListOffsetsRequestTopicPartition()
+		rp.Partition, rp.Timestamp = p, 0 // the first record that is not older than 1970
+		t.Partitions = append(t.Partitions, rp)
+	}
+	req.Topics = append(req.Topics, t)
+	var oldest ledger.Time
+	for _, shard := range client.RequestSharded(ctx, req) {
+		resp, ok := shard.Resp.(*kmsg.ListOffsetsResponse)
+		if shard.Err != nil || !ok {
+			continue
+		}
+		for i := range resp.Topics {
+			for _, p := range resp.Topics[i].Partitions {
+				if p.ErrorCode == 0 && p.Offset >= 0 {
+					oldest = ledger.MinTime(oldest, knownTime(p.Timestamp))
+				}
+			}
+		}
+	}
+	return oldest
+}
+
+// retentionConfig is the broker setting of how long offsets of an empty group are kept.
+const retentionConfig = "offsets.retention.minutes"
+
+// askRetention asks one broker how long offsets are kept.
+func askRetention(ctx context.Context, admin *kadm.Client, brokers []int32) (time.Duration, error) {
+	if len(brokers) == 0 {
+		return 0, errors.New("no brokers to ask")
+	}
+	configs, err := admin.DescribeBrokerConfigs(ctx, brokers[0])
+	if err != nil {
+		return 0, err
+	}
+	for _, resource := range configs {
+		if resource.Err != nil {
+			return 0, resource.Err
+		}
+		for _, c := range resource.Configs {
+			if d, ok := parseMinutes(c.Value); ok && c.Key == retentionConfig {
+				return d, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("the broker does not tell %s", retentionConfig)
+}
