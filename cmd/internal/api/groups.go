@@ -255,29 +255,10 @@ func (s *server) read(ctx context.Context, f *frame, q Query, read func(*project
 		})
 		return nil
 	}
-	st, err := s.stateAt(ctx, f.point)
+	st, err := replay.StateAt(ctx, s.Log, f.point, f.scope(q.Group))
 	if err != nil {
 		return err
 	}
 	read(st)
 	return nil
-}
-
-// stateAt folds the log up to a point.
-func (s *server) stateAt(ctx context.Context, p replay.Point) (*projection.State, error) {
-	st := projection.NewState()
-	for rec, err := range s.Log.Read(ctx, 1, p.Seq, ledger.Filter{}) {
-		if err != nil {
-			return nil, err
-		}
-		if p.Seq != 0 {
-			_, err = st.Apply(rec)
-		} else {
-			_, err = st.ApplyUpTo(rec, p.Time)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return st, nil
 }

@@ -3,8 +3,11 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/offsetledger/offsetledger/projection"
 )
 
 // history answers with what happened: as one JSON document, or as a stream of rows for whom
@@ -38,6 +41,9 @@ func (s *server) history(w http.ResponseWriter, r *http.Request, q Query) error 
 	if len(kept) > 0 && answer.TotalEvents > len(kept) {
 		next := strconv.FormatUint(kept[0].seq, 10)
 		answer.Next = &next
+	}
+	if q.Group != nil && len(answer.Rows) == 0 {
+		answer.SameTopics = s.sameTopics(f.cluster, *q.Group)
 	}
 	answer.Envelope = f.envelope("history", sel.since.Time, sel.until.Time)
 	return writeJSON(w, r, f.tag(), answer)
@@ -156,4 +162,19 @@ func wantsLines(r *http.Request) bool {
 		}
 	}
 	return false
+}
+
+// sameTopics are the other groups that commit to a topic of this one.
+func (s *server) sameTopics(cluster, group string) []Text {
+	var others []Text
+	s.View.Read(func(st *projection.State) {
+		g, _ := st.Group(cluster, group)
+		for _, other := range st.Groups(cluster) {
+			shares := slices.ContainsFunc(other.Topics, func(t string) bool { return slices.Contains(g.Topics, t) })
+			if other.Name != group && shares {
+				others = append(others, Text(other.Name))
+			}
+		}
+	})
+	return others
 }

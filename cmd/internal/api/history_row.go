@@ -10,6 +10,9 @@ type History struct {
 	TotalEvents int     `json:"total_events"`
 	Commits     int     `json:"commits"` // in the time asked for, whatever else was asked for
 	Next        *string `json:"next"`    // the page before this one, null at the beginning
+	// SameTopics are, of one group for which nothing was found, the other groups that commit to
+	// a topic of it: who else could have read what seems to have been read twice.
+	SameTopics []Text `json:"same_topics,omitempty"`
 }
 
 // ChangeRow is what one row of one event did to one partition of one group. An event that
@@ -75,7 +78,10 @@ type IncidentRow struct {
 	Who        Who    `json:"who"`
 	Reason     *Text  `json:"reason"`
 	Actor      *Text  `json:"actor"`
-	Story      string `json:"story"`
+	// Cause is why offsets went away; CauseInferred that it was concluded, not recorded.
+	Cause         *string `json:"cause"`
+	CauseInferred bool    `json:"cause_inferred"`
+	Story         string  `json:"story"`
 	// Changes and Where are only in the answer to incidents/show. Where names the record of
 	// __consumer_offsets that the broker that coordinated the group wrote.
 	Changes []ChangeRow `json:"changes,omitempty"`

@@ -121,6 +121,10 @@ func incidentRow(in *projection.Incident) IncidentRow {
 	if in.Evidence != "" {
 		row.Who.Evidence = append(row.Who.Evidence, in.Evidence)
 	}
+	if in.Cause != ledger.CauseUnknown {
+		cause := in.Cause.String()
+		row.Cause, row.CauseInferred = &cause, in.CauseInferred
+	}
 	if in.Uncounted < in.Partitions {
 		row.Replayed, row.Skipped = &in.Replayed, &in.Skipped
 	}

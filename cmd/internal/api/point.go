@@ -2,10 +2,8 @@ package api
 
 import (
 	"context"
-	"sort"
 
 	"github.com/offsetledger/offsetledger/ledger"
-	"github.com/offsetledger/offsetledger/projection"
 	"github.com/offsetledger/offsetledger/replay"
 )
 
@@ -18,40 +16,22 @@ func (s *server) resolve(ctx context.Context, f *frame, name, text string, group
 	if err != nil {
 		return replay.Point{}, problem(CodeBadParameter, "%s: %v", name, err)
 	}
-	switch {
-	case p.Seq > f.seq:
+	if p.Seq > f.seq {
 		return replay.Point{}, problem(CodeUnknownSequence, "%s: the ledger ends at seq:%d", name, f.seq)
-	case p.Appended.Known():
-		p.Seq, err = s.appendedBy(ctx, f.seq, p.Appended)
-		if err == nil && p.Seq == 0 {
-			err = problem(CodeUnknownSequence, "%s: nothing had been stored by %s", name, p.Appended)
-		}
-		p.Appended = ledger.Time{}
-	case p.Checkpoint != "" && group == nil:
-		err = problem(CodeBadParameter, "%s: a checkpoint belongs to a group, say which", name)
-	case p.Checkpoint != "":
-		var ok bool
-		s.View.Read(func(st *projection.State) { p.Seq, ok = st.Checkpoint(f.cluster, *group, p.Checkpoint) })
-		if !ok {
-			err = problem(CodeUnknownSequence, "%s: group %s has no checkpoint %s", name, Spell(*group), Spell(p.Checkpoint))
-		}
-		p.Checkpoint = ""
 	}
-	return p, err
+	found, err := replay.Resolve(ctx, s.Log, p, f.scope(group))
+	if err != nil && ctx.Err() == nil {
+		return replay.Point{}, problem(CodeUnknownSequence, "%s: %v", name, err)
+	}
+	return found, err
 }
 
-// appendedBy is the last sequence that was stored at or before t; append times never go
-// backwards.
-func (s *server) appendedBy(ctx context.Context, last uint64, t ledger.Time) (uint64, error) {
-	var failed error
-	after := sort.Search(int(last), func(i int) bool {
-		rec, err := s.one(ctx, uint64(i)+1)
-		if err != nil {
-			failed = err
-		}
-		return ledger.AtTime(rec.Appended).After(t)
-	})
-	return uint64(after), failed
+// scope is the part of the ledger that an answer needs.
+func (f *frame) scope(group *string) replay.Scope {
+	if group == nil {
+		return replay.OfCluster(f.cluster)
+	}
+	return replay.OfGroup(f.cluster, *group)
 }
 
 // one reads a single record.

@@ -218,14 +218,15 @@ func (p *parser) movements(name string) []projection.Movement {
 	for _, v := range p.list(name) {
 		m, ok := projection.ParseMovement(v)
 		if !ok {
-			p.fail(name, "%q is no movement; they are %s", v, strings.Join(movementNames(), ", "))
+			p.fail(name, "%q is no movement; they are %s", v, strings.Join(MovementNames(), ", "))
 		}
 		out = append(out, m)
 	}
 	return out
 }
 
-func movementNames() []string {
+// MovementNames are the words that the parameters movement and not take.
+func MovementNames() []string {
 	var names []string
 	for m := projection.MovementAdvance; m <= projection.MovementRecreated; m++ {
 		names = append(names, m.String())

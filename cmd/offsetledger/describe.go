@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/cmd/internal/table"
+)
+
+// printGroup writes one group with its offsets.
+func (a *app) printGroup(g *api.Group) error {
+	if a.output == outJSON {
+		return a.printJSON(g)
+	}
+	t := a.offsetTable(g)
+	if a.text() {
+		a.groupHeader(g)
+	}
+	if a.text() && t.Len() == 0 {
+		a.note("group %s has nothing committed", cell(g.Group))
+		return nil
+	}
+	if err := printRows(a, g.Rows, t); err != nil {
+		return err
+	}
+	if a.text() {
+		a.offsetNotes(g)
+	}
+	return nil
+}
+
+func (a *app) groupHeader(g *api.Group) {
+	state := g.State
+	if since := a.clock(g.StateSince, seconds); since != "" {
+		state += " since " + since
+	}
+	fmt.Fprintf(a.stdout, "CLUSTER  %-8s   GROUP  %s   STATE  %s   MEMBERS  %d\n",
+		cell(api.Text(g.Cluster)), cell(g.Group), state, g.Members)
+	total := "-"
+	if g.TotalLag != nil {
+		total = strconv.FormatInt(*g.TotalLag, 10)
+	}
+	fmt.Fprintf(a.stdout, "AS-OF    %s (seq %d, %s)   TOTAL-LAG  %s (%d unknown)\n", instant(g.AsOf), g.Seq, g.Known, total, g.Unknown)
+	if in := g.LastIncident; in != nil {
+		label := "LAST"
+		if in.Time.After(g.AsOf.Time) {
+			label = "SINCE"
+		}
+		fmt.Fprintf(a.stdout, "%-7s  %s %s on %s (%s)\n", label, in.Kind, a.clock(in.Time, seconds),
+			count(in.Partitions, "partition"), in.ID)
+	}
+}
+
+func (a *app) offsetTable(g *api.Group) *table.Table {
+	wide := a.output == outWide
+	t := &table.Table{}
+	for _, name := range []string{"TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "LAST-COMMIT", "KNOWN"} {
+		t.Columns = append(t.Columns, table.Column{Name: name})
+	}
+	if wide {
+		for _, name := range []string{"LOG-START-OFFSET", "LAST-STABLE-OFFSET", "LEADER-EPOCH", "METADATA", "CLIENT-ID", "HOST", "TOPIC-ID", "NOTE"} {
+			t.Columns = append(t.Columns, table.Column{Name: name})
+		}
+	}
+	for i := range g.Rows {
+		r := &g.Rows[i]
+		cells := []string{
+			cell(r.Topic), strconv.Itoa(int(r.Partition)), number(r.CommittedOffset), number(r.LogEndOffset), number(r.Lag),
+			a.clock(r.CommitTime, seconds), knownWords(r),
+		}
+		if wide {
+			id := ""
+			if r.TopicID != nil {
+				id = *r.TopicID
+			}
+			cells = append(cells, number(r.LogStartOffset), number(r.LastStableOffset), number(r.LeaderEpoch), r.Metadata.String(),
+				cellOf(r.ClientID), strings.TrimPrefix(cellOf(r.Host), "/"), id, r.Note)
+		}
+		t.Row(cells...)
+	}
+	return t
+}
+
+// knownWords says how sure a row is, in one word without blanks.
+func knownWords(r *api.OffsetRow) string {
+	if r.Known == "unknown" {
+		return "unknown:" + r.Why
+	}
+	return r.Known
+}
+
+// offsetNotes tells what is odd about rows, which the columns have no room for.
+func (a *app) offsetNotes(g *api.Group) {
+	none := 0
+	for i := range g.Rows {
+		r := &g.Rows[i]
+		if r.CommittedOffset == nil && r.Known == "none" && !r.DeletedAt.Known() {
+			none++
+		}
+		if r.Note != "" {
+			a.note("note: %s %d: %s", cell(r.Topic), r.Partition, r.Note)
+		}
+		if r.Pending != nil {
+			a.note("note: %s %d: offset %d waits for its transaction since %s", cell(r.Topic), r.Partition, r.Pending.Offset, r.Pending.Since)
+		}
+	}
+	if none > 0 {
+		a.note("note: %s without a commit", count(none, "partition"))
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/cmd/internal/table"
+)
+
+// The values of -o.
+const (
+	outTable    = "table"
+	outWide     = "wide"
+	outJSON     = "json"
+	outJSONL    = "jsonl"
+	outCSV      = "csv"
+	outAWK      = "awk"
+	outKafkaCSV = "kafka-csv"
+)
+
+var outputs = []string{outTable, outWide, outJSON, outJSONL, outCSV, outAWK}
+
+// outputFlag adds -o, which takes the usual values and more.
+func (a *app) outputFlag(cmd *cobra.Command, more ...string) {
+	all := append(append([]string{}, outputs...), more...)
+	cmd.Flags().StringVarP(&a.output, "output", "o", outTable, strings.Join(all, ", "))
+	check := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := oneOf("output", a.output, all...); err != nil || check == nil {
+			return err
+		}
+		return check(cmd, args)
+	}
+}
+
+// text reports whether people read the output.
+func (a *app) text() bool { return a.output == outTable || a.output == outWide }
+
+// printJSON writes one document on one line.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// printRows writes rows in a machine format; awk rows are those of the table.
+func printRows[T any](a *app, rows []T, t *table.Table) error {
+	switch a.output {
+	case outCSV:
+		c := table.NewCSV(a.stdout)
+		for _, row := range rows {
+			if err := c.Write(row); err != nil {
+				return err
+			}
+		}
+		return c.Flush()
+	case outJSONL:
+		for _, row := range rows {
+			if err := a.printJSON(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	case outAWK:
+		return t.WriteTabs(a.stdout)
+	}
+	return t.Write(a.stdout)
+}
+
+// coverageNote says in one line, if need be, how the answer falls short.
+func (a *app) coverageNote(e *api.Envelope) {
+	c := &e.Coverage
+	cluster := cell(api.Text(e.Cluster))
+	if c.Problem != "" {
+		a.note("note: %s: %s", cluster, c.Problem)
+	}
+	past := e.Known == "exact"
+	switch {
+	case past:
+	case c.BehindSeconds == nil && c.Through.Known():
+		a.note("note: %s: nothing is capturing into this ledger; what it says is true up to %s", cluster, c.Through)
+	case c.BehindSeconds == nil:
+		a.note("note: %s: nothing is capturing into this ledger", cluster)
+	case *c.BehindSeconds > 5:
+		a.note("note: %s: capture is %.1f s behind; what it says is true up to %s", cluster, *c.BehindSeconds, c.Through)
+	}
+	for _, g := range c.Gaps {
+		of := "all groups of a source partition"
+		if g.Group != nil {
+			of = "group " + cell(*g.Group)
+		}
+		a.note("note: %s: history of %s may be missing from %s to %s (%s)", cluster, of, g.From, g.To, g.Cause)
+	}
+}
+
+// completeness says in a few words how much the history can be relied on.
+func completeness(c *api.Coverage) string {
+	if c.Complete {
+		return "complete"
+	}
+	return "not complete"
+}

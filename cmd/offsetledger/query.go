@@ -1,0 +1,69 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/replay"
+)
+
+// groupFlag adds --group, for a command that also takes the group as an argument.
+func groupFlag(cmd *cobra.Command) {
+	cmd.Flags().String("group", "", `the group, as the argument; "" is the group with the empty id`)
+}
+
+// groupOf is the group that a command line names, nil if it names none.
+func groupOf(cmd *cobra.Command, args []string) (*string, error) {
+	flag := cmd.Flags().Lookup("group")
+	switch {
+	case flag.Changed && len(args) > 0:
+		return nil, usagef("the group is given twice, as an argument and as --group")
+	case flag.Changed:
+		return nameOf(flag.Value.String())
+	case len(args) > 0:
+		return nameOf(args[0])
+	}
+	return nil, nil
+}
+
+func nameOf(text string) (*string, error) {
+	name, err := api.ParseText(text)
+	if err != nil {
+		return nil, usagef("group %w", err)
+	}
+	return &name, nil
+}
+
+// spanFlags are the flags of commands that tell what happened in a span of time.
+type spanFlags struct{ since, until string }
+
+func (s *spanFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.since, "since", "", "from this point on, as in 2h, 02:44Z, seq:411")
+	cmd.Flags().StringVar(&s.until, "until", "", "up to this point")
+}
+
+// ask puts the points of a command line into a query. They are read here first, so that a
+// wrong one is told without asking anybody, and echoed as they were understood.
+func (a *app) ask(q *api.Query, at string, span spanFlags) error {
+	q.Cluster = a.cluster
+	q.At, q.Since, q.Until = at, span.since, span.until
+	var echo []string
+	for _, p := range []struct{ flag, word, text string }{
+		{"at", "as of", at}, {"since", "since", span.since}, {"until", "until", span.until},
+	} {
+		if p.text == "" {
+			continue
+		}
+		point, err := replay.ParsePoint(p.text, a.now())
+		if err != nil {
+			return usagef("--%s %w", p.flag, err)
+		}
+		echo = append(echo, p.word+" "+point.String())
+	}
+	if len(echo) > 0 {
+		a.note("%s", strings.Join(echo, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"github.com/offsetledger/offsetledger/cmd/internal/table"
+)
+
+// rowWriter writes rows that come one after the other, in any format: each is out when flush
+// returns. There is no document to close in JSON, so that is one object a line like jsonl.
+type rowWriter struct {
+	a    *app
+	csv  *table.CSV
+	grow table.Flusher
+}
+
+func newRowWriter(a *app, columns []table.Column) *rowWriter {
+	return &rowWriter{a: a, csv: table.NewCSV(a.stdout), grow: table.Flusher{Table: &table.Table{Columns: columns}}}
+}
+
+// tabular reports whether the format wants lines of cells rather than rows.
+func (w *rowWriter) tabular() bool { return w.a.text() || w.a.output == outAWK }
+
+func (w *rowWriter) line(cells []string) { w.grow.Table.Row(cells...) }
+
+func (w *rowWriter) row(row any) error {
+	if w.a.output == outCSV {
+		return w.csv.Write(row)
+	}
+	return w.a.printJSON(row)
+}
+
+func (w *rowWriter) flush() error {
+	switch {
+	case w.a.output == outCSV:
+		return w.csv.Flush()
+	case w.tabular():
+		return w.grow.Flush(w.a.stdout, w.a.output == outAWK)
+	}
+	return nil
+}

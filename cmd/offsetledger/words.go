@@ -1,0 +1,121 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/api"
+)
+
+// cell spells a name for a table, where an empty one has to be seen.
+func cell(t api.Text) string {
+	if t == "" {
+		return `""`
+	}
+	return t.String()
+}
+
+func cellOf(t *api.Text) string {
+	if t == nil {
+		return ""
+	}
+	return cell(*t)
+}
+
+func number[N int32 | int64](n *N) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.FormatInt(int64(*n), 10)
+}
+
+func signed(n int64) string {
+	if n > 0 {
+		return "+" + strconv.FormatInt(n, 10)
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// clock shows t as a time of day in layout if that is clear: it is the latest such moment.
+// Otherwise it is the whole moment.
+func (a *app) clock(t api.Time, layout string) string {
+	std, ok := t.Std()
+	switch {
+	case ok && !std.After(a.now()) && a.now().Sub(std) < 24*time.Hour:
+		return std.Format(layout)
+	case ok:
+		return std.Format("2006-01-02T" + layout)
+	case t.Known():
+		return t.String()
+	}
+	return ""
+}
+
+// Layouts of a time of day.
+const (
+	seconds = "15:04:05Z"
+	millis  = "15:04:05.000Z"
+)
+
+// instant shows a moment as it can be typed, without milliseconds if there are none.
+func instant(t api.Time) string {
+	return strings.Replace(t.String(), ".000Z", "Z", 1)
+}
+
+// whoWords says who did something.
+func whoWords(w *api.Who) string {
+	switch w.Kind {
+	case "member", "manager":
+		name := string(w.ClientID)
+		if name == "" {
+			name = string(w.MemberID)
+		}
+		if name == "" {
+			name = w.Kind
+		}
+		return strings.TrimSpace(api.Spell(name) + " " + api.Spell(strings.TrimPrefix(string(w.Host), "/")))
+	case "no-member":
+		return "no member" + epochWords(w) + inferred(w.Inferred)
+	case "members-present":
+		return "some member" + inferred(w.Inferred)
+	case "operator", "broker":
+		return w.Kind + inferred(w.Inferred)
+	}
+	return "unknown"
+}
+
+// epochWords adds what an admin tool gives itself away by.
+func epochWords(w *api.Who) string {
+	if bare(w) {
+		return ", epoch -1"
+	}
+	return ""
+}
+
+func bare(w *api.Who) bool {
+	for _, e := range w.Evidence {
+		if strings.HasPrefix(e, "leader epoch -1") {
+			return true
+		}
+	}
+	return false
+}
+
+func inferred(is bool) string {
+	if is {
+		return " (inferred)"
+	}
+	return ""
+}
+
+// why is the reason that was given, else the cause as far as it is known.
+func why(reason *api.Text, cause *string, isInferred bool) string {
+	switch {
+	case reason != nil:
+		return reason.String()
+	case cause != nil:
+		return *cause + inferred(isInferred)
+	}
+	return ""
+}
