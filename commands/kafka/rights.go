@@ -138,7 +138,7 @@ func (c *accessCheck) timed() (context.Context, context.CancelFunc) {
 func (c *accessCheck) reach() bool {
 	ctx, cancel := c.timed()
 	defer cancel()
-	meta, err := c.admin.BrokerMetadata(ctx)
+	meta, err := askMetadata(ctx, c.client, []string{})
 	if err != nil {
 		err = ExplainError(c.ctx, err, c.at)
 		var explained *AccessError
@@ -149,8 +149,11 @@ func (c *accessCheck) reach() bool {
 		c.Rights = append(c.Rights, right)
 		return false
 	}
-	c.ClusterID, c.Brokers, c.brokers = meta.Cluster, len(meta.Brokers), meta.Brokers.NodeIDs()
-	return c.record(rightReach, nil, fmt.Sprintf("Kafka cluster %s, %d brokers", meta.Cluster, len(meta.Brokers)), "")
+	c.ClusterID, c.Brokers = orEmpty(meta.ClusterID), len(meta.Brokers)
+	for _, b := range meta.Brokers {
+		c.brokers = append(c.brokers, b.NodeID)
+	}
+	return c.record(rightReach, nil, fmt.Sprintf("Kafka cluster %s, %d brokers", c.ClusterID, c.Brokers), "")
 }
 
 // describeCluster looks for DESCRIBE among what the broker says that the principal may do.
@@ -206,16 +209,20 @@ func (c *accessCheck) describeGroups() {
 func (c *accessCheck) describeTopics() {
 	ctx, cancel := c.timed()
 	defer cancel()
-	topics, err := c.admin.ListTopics(ctx)
-	for _, t := range topics {
-		if t.Err == nil {
-			c.Topics++
-			c.Partitions += len(t.Partitions)
+	meta, err := askMetadata(ctx, c.client, nil)
+	if err == nil {
+		for _, t := range meta.Topics {
+			if t.ErrorCode == 0 && !t.IsInternal {
+				c.Topics++
+				c.Partitions += len(t.Partitions)
+			}
 		}
 	}
-	if err == nil && len(topics) == 0 {
-		c.Rights = append(c.Rights, Right{Name: rightDescribeTopics, Detail: "no topic is seen: there is none, or the principal may describe none",
-			Mend: allow("Describe", "--topic '*'")})
+	if err == nil && c.Topics == 0 {
+		c.Rights = append(c.Rights, Right{
+			Name: rightDescribeTopics, Mend: allow("Describe", "--topic '*'"),
+			Detail: "no topic is seen: there is none, or the principal may describe none",
+		})
 		return
 	}
 	c.record(rightDescribeTopics, err, fmt.Sprintf("%d topics, %d partitions", c.Topics, c.Partitions), allow("Describe", "--topic '*'"))

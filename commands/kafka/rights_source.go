@@ -20,13 +20,14 @@ func (c *accessCheck) readOffsets() {
 	ctx, cancel := c.timed()
 	defer cancel()
 	mend := allow("Read", "--topic "+offsetsTopic) + " (where that cannot be had, groups can be polled)"
-	meta, err := c.admin.Metadata(ctx, offsetsTopic)
-	topic, ok := meta.Topics[offsetsTopic]
-	if err == nil && ok {
-		err = topic.Err
+	var topic kmsg.MetadataResponseTopic
+	meta, err := askMetadata(ctx, c.client, []string{offsetsTopic})
+	if err == nil && len(meta.Topics) > 0 {
+		topic = meta.Topics[0]
+		err = kerr.ErrorForCode(topic.ErrorCode)
 	}
 	switch {
-	case errors.Is(err, kerr.UnknownTopicOrPartition), err == nil && !ok:
+	case errors.Is(err, kerr.UnknownTopicOrPartition), err == nil && len(topic.Partitions) == 0:
 		c.missing = true
 		c.Rights = append(c.Rights, Right{Name: rightReadOffsets, Detail: "it does not exist yet: Kafka makes it when the first group commits"})
 		return
@@ -43,22 +44,38 @@ func (c *accessCheck) readOffsets() {
 	c.record(rightReadOffsets, fetchNothing(ctx, c.client, topic), detail, mend)
 }
 
-// fetchNothing asks the leader of a topic's first partition for the records after its end.
-func fetchNothing(ctx context.Context, client *kgo.Client, topic kadm.TopicDetail) error {
-	first := map[string][]int32{topic.Topic: {0}}
-	end := askOffsets(ctx, client, first, pointLogEnd)[ledger.TopicPartition{Topic: topic.Topic}]
+// askMetadata asks for brokers and the named topics, or all topics if topics is nil. It never
+// takes what the client remembers for an answer.
+func askMetadata(ctx context.Context, client *kgo.Client, topics []string) (*kmsg.MetadataResponse, error) {
+	req := kmsg.NewPtrMetadataRequest()
+	if topics != nil {
+		req.Topics = []kmsg.MetadataRequestTopic{}
+	}
+	for _, topic := range topics {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = kmsg.StringPtr(topic)
+		req.Topics = append(req.Topics, t)
+	}
+	return req.RequestWith(ctx, client)
+}
+
+// fetchNothing asks the leader of a partition of the topic for the records after its end.
+func fetchNothing(ctx context.Context, client *kgo.Client, topic kmsg.MetadataResponseTopic) error {
+	p := topic.Partitions[0]
+	end := askOffsets(ctx, client, map[string][]int32{offsetsTopic: {p.Partition}},
+		pointLogEnd)[ledger.TopicPartition{Topic: offsetsTopic, Partition: p.Partition}]
 	if end.err != nil {
 		return end.err
 	}
 	req := kmsg.NewPtrFetchRequest()
 	req.ReplicaID, req.MaxBytes, req.SessionEpoch = -1, 1, -1
 	rt := kmsg.NewFetchRequestTopic()
-	rt.Topic, rt.TopicID = topic.Topic, topic.ID
+	rt.Topic, rt.TopicID = offsetsTopic, topic.TopicID
 	rp := kmsg.NewFetchRequestTopicPartition()
-	rp.FetchOffset, rp.PartitionMaxBytes = end.at, 1
+	rp.Partition, rp.FetchOffset, rp.PartitionMaxBytes = p.Partition, end.at, 1
 	rt.Partitions = append(rt.Partitions, rp)
 	req.Topics = append(req.Topics, rt)
-	answer, err := client.Broker(int(topic.Partitions[0].Leader)).RetriableRequest(ctx, req)
+	answer, err := client.Broker(int(p.Leader)).RetriableRequest(ctx, req)
 	if err != nil {
 		return err
 	}
