@@ -194,7 +194,7 @@ func (s *State) Watermark(cluster, topic string, partition int32) (Watermark, bo
 	}
 	m := &t.marks[i]
 	return Watermark{
-		LogStart: m.start, LastStable: m.stable, LogEnd: m.end, Changed: m.changed,
+		LogStart: m.start, LastStable: m.stable(), LogEnd: m.end, Changed: m.changed,
 		Observed: ledger.MaxTime(m.changed, c.observed[ledger.WatermarkShard(topic)]),
 	}, true
 }

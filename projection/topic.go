@@ -3,6 +3,7 @@ package projection
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/google/uuid"
@@ -18,9 +19,12 @@ type topic struct {
 
 // mark is the last observation of one partition's log.
 type mark struct {
-	start, stable, end int64
-	changed            ledger.Time
-	partition          int32
+	start, end int64
+	changed    ledger.Time
+	partition  int32
+	// unstable is how far the last stable offset is behind end; an open transaction more than
+	// four billion offsets back counts as that far.
+	unstable uint32
 }
 
 func (c *cluster) topic(name string) *topic {
@@ -52,10 +56,13 @@ func (c *cluster) foldWatermarks(ev *ledger.Event) {
 			t.marks = nil // a topic of the same name, but not the same log
 			t.ID = row.TopicID
 		}
-		m := t.mark(row.Partition, len(rows)-i)
-		m.start, m.stable, m.end, m.changed = row.LogStart, row.LastStable, row.LogEnd, ev.Time
+		m := t.mark(rows[i:])
+		m.start, m.end, m.changed = row.LogStart, row.LogEnd, ev.Time
+		m.unstable = uint32(min(uint64(max(row.LogEnd, 0)-min(max(row.LastStable, 0), max(row.LogEnd, 0))), math.MaxUint32))
 	}
 }
+
+func (m *mark) stable() int64 { return m.end - int64(m.unstable) }
 
 func (t *topic) findMark(partition int32) (int, bool) {
 	if i := int(partition); i >= 0 && i < len(t.marks) && t.marks[i].partition == partition {
@@ -64,14 +71,18 @@ func (t *topic) findMark(partition int32) (int, bool) {
 	return slices.BinarySearchFunc(t.marks, partition, func(m mark, p int32) int { return cmp.Compare(m.partition, p) })
 }
 
-func (t *topic) mark(partition int32, more int) *mark {
-	i, ok := t.findMark(partition)
+// mark returns the mark of the first row, making room for the rows of the topic that follow.
+func (t *topic) mark(rows []ledger.Watermark) *mark {
+	i, ok := t.findMark(rows[0].Partition)
 	if !ok {
 		if len(t.marks) == cap(t.marks) {
-			more = min(more, max(int(t.Partitions)-len(t.marks), 8))
+			more := 1
+			for more < len(rows) && rows[more].Topic == t.Name {
+				more++
+			}
 			t.marks = append(make([]mark, 0, len(t.marks)+more+len(t.marks)/8), t.marks...)
 		}
-		t.marks = slices.Insert(t.marks, i, mark{partition: partition})
+		t.marks = slices.Insert(t.marks, i, mark{partition: rows[0].Partition})
 	}
 	return &t.marks[i]
 }
