@@ -42,6 +42,9 @@ func (a *app) rootCommand() *cobra.Command {
 		a.historyCommand(),
 		a.eventsCommand(),
 		a.incidentsCommand(),
+		a.serveCommand(),
+		a.demoCommand(),
+		a.benchCommand(),
 		a.versionCommand(),
 	)
 	return root

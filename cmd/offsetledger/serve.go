@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/config"
+	"github.com/offsetledger/offsetledger/commands/kafka"
+	"github.com/offsetledger/offsetledger/projection"
+)
+
+const serveHelp = `Record what happens to the committed offsets of a Kafka cluster, and answer questions about it.
+
+The daemon reads __consumer_offsets in no consumer group and writes nothing to Kafka. What it
+records goes to an embedded NATS server in --data-dir, or to the one at --nats.
+
+The name given with --cluster is part of every subject of the ledger, for ever. It may be left
+out later, and for a broker on this machine, which is called "local".
+
+  offsetledger serve -B broker:9092 --cluster prod
+  offsetledger serve -B broker:9093 --command-config client.properties --cluster prod`
+
+// defaultListen is where the API listens unless it is told otherwise.
+const defaultListen = "127.0.0.1:8642"
+
+// localCluster is the name of a cluster on this machine that nobody named.
+const localCluster = "local"
+
+// serveFlags are what serve was told.
+type serveFlags struct {
+	kafka    config.Flags
+	listen   string
+	nats     string
+	interval time.Duration
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var flags serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Record a Kafka cluster, and answer questions about it",
+		Long:  serveHelp,
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), flags) },
+	}
+	a.kafkaFlags(cmd, &flags.kafka)
+	f := cmd.Flags()
+	f.StringVar(&a.cluster, "cluster", "", "name of the Kafka cluster in the ledger, for ever")
+	f.StringVar(&a.dataDir, "data-dir", "", "directory of the ledger (default "+a.defaultDataDir()+")")
+	f.StringVar(&flags.listen, "listen", defaultListen, "address of the HTTP API")
+	f.StringVar(&flags.nats, "nats", "", "URL of a NATS server to store in, instead of the embedded one")
+	f.DurationVar(&flags.interval, "watermark-interval", 10*time.Second, "time between two looks at the ends of the logs")
+	return cmd
+}
+
+// kafkaFlags adds the flags that say how to reach Kafka.
+func (a *app) kafkaFlags(cmd *cobra.Command, k *config.Flags) {
+	f := cmd.Flags()
+	f.StringVarP(&k.BootstrapServers, "bootstrap-servers", "B", "", "Kafka brokers, host:port[,…] (or $"+config.EnvBootstrapServers+")")
+	f.StringVar(&k.CommandConfig, "command-config", "", "properties file of the stock tools: TLS, SASL (or $"+config.EnvCommandConfig+")")
+}
+
+// loadKafka reads how to reach Kafka, and says what it passed over.
+func (a *app) loadKafka(flags config.Flags) (config.Kafka, error) {
+	flags.Version = version()
+	flags.LookupEnv = func(name string) (string, bool) {
+		v := a.getenv(name)
+		return v, v != ""
+	}
+	k, notes, err := config.Load(flags)
+	for _, n := range notes {
+		a.note("note: %s", n)
+	}
+	if err == nil && len(k.Brokers) == 0 {
+		err = config.ErrNoBrokers
+	}
+	if err != nil {
+		return k, &exitError{exitUsage, err}
+	}
+	return k, nil
+}
+
+func (a *app) serve(ctx context.Context, flags serveFlags) (err error) {
+	began := time.Now()
+	if flags.interval <= 0 {
+		return usagef("--watermark-interval %s: it has to be positive", flags.interval)
+	}
+	k, err := a.loadKafka(flags.kafka)
+	if err != nil {
+		return err
+	}
+	dir := a.dataDir
+	if dir == "" {
+		dir = a.defaultDataDir()
+	}
+	if a.cluster == "" && flags.nats == "" && !holdsLedger(dir) && !onLoopback(k.Brokers) {
+		return errNameless
+	}
+	s := &service{logger: slog.New(slog.NewTextHandler(a.stderr, nil))}
+	if s.listener, err = net.Listen("tcp", flags.listen); err != nil {
+		return fmt.Errorf("listen for HTTP: %w: another daemon may be running; choose an address with --listen", err)
+	}
+	defer s.listener.Close()
+	if err := s.openStore(ctx, dir, flags.nats); err != nil {
+		return errors.Join(err, s.close())
+	}
+	// Whatever writes to the store has ended when run returns.
+	defer func() { err = errors.Join(err, s.close()) }()
+	if s.server != nil {
+		withdraw, err := announce(dir, s.url())
+		if err != nil {
+			return fmt.Errorf("note where the daemon listens: %w", err)
+		}
+		defer withdraw()
+		s.logger.Info("ledger opened", "data_dir", dir)
+	}
+	g, running := errgroup.WithContext(ctx)
+	g.Go(func() error { return a.run(running, s, k, flags, began, g) })
+	err = g.Wait()
+	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		s.logger.Info("stopped")
+		return nil
+	}
+	return err
+}
+
+// run folds what there is, then captures and answers until ctx ends.
+func (a *app) run(ctx context.Context, s *service, k config.Kafka, flags serveFlags, began time.Time, g *errgroup.Group) error {
+	if err := s.follow(ctx, g); err != nil {
+		return err
+	}
+	name, err := a.clusterName(s, k)
+	if err != nil {
+		return err
+	}
+	options, err := k.Options()
+	if err != nil {
+		return err
+	}
+	err = s.capture(kafka.TailConfig{Options: options, Cluster: name, Interval: flags.interval})
+	if err != nil {
+		return err
+	}
+	g.Go(func() error { return s.serveHTTP(ctx) })
+	g.Go(func() error { return s.tail.Run(ctx) })
+	s.logger.Info("serving", "cluster", name, "kafka", k, "api", s.url())
+	select {
+	case <-s.tail.Ready():
+		st := s.tail.Status()
+		s.logger.Info("ready", "cluster", name, "captured", st.Counts.Rows, "seq", st.Seq, "took", time.Since(began).Round(time.Millisecond))
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// errNameless refuses a first start that would record under a name nobody chose.
+var errNameless = usagef("give the cluster a name with --cluster: it becomes part of every subject of the ledger and cannot be changed later")
+
+// clusterName is the name to record under: the one given, the only one that the ledger knows,
+// or that of a cluster on this machine.
+func (a *app) clusterName(s *service, k config.Kafka) (string, error) {
+	if a.cluster != "" {
+		return a.cluster, nil
+	}
+	var known []string
+	s.view.Read(func(st *projection.State) { known = st.Clusters() })
+	switch {
+	case len(known) == 1:
+		return known[0], nil
+	case len(known) > 1:
+		return "", usagef("the ledger holds the clusters %v: say with --cluster which one this is", known)
+	case onLoopback(k.Brokers):
+		return localCluster, nil
+	}
+	return "", errNameless
+}
+
+// holdsLedger reports whether there is something in the data directory.
+func holdsLedger(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && len(entries) > 0
+}
+
+// onLoopback reports whether all brokers are on this machine.
+func onLoopback(brokers []string) bool {
+	for _, b := range brokers {
+		host, _, err := net.SplitHostPort(b)
+		if err != nil {
+			return false
+		}
+		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return false
+		}
+	}
+	return len(brokers) > 0
+}

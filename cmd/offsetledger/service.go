@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/commands/kafka"
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/ledger/embedded"
+	"github.com/offsetledger/offsetledger/ledger/stream"
+	"github.com/offsetledger/offsetledger/projection"
+)
+
+// service is what serve and demo run. It joins the parts: capture appends to the log, the view
+// follows the log, the API answers from both.
+type service struct {
+	listener net.Listener // of the API
+	logger   *slog.Logger
+
+	server *embedded.Server // nil where NATS is somebody else's
+	conn   *nats.Conn
+	log    *stream.Log
+	view   *projection.View
+	tail   *kafka.Tail
+}
+
+// openStore starts the embedded server on dir, or connects to the NATS server at url if there
+// is one, and opens the ledger there. Where there is none it makes one.
+func (s *service) openStore(ctx context.Context, dir, url string) (err error) {
+	if url != "" {
+		s.conn, err = nats.Connect(url, nats.Name("offsetledger"), nats.MaxReconnects(-1))
+		if err != nil {
+			return fmt.Errorf("connect to NATS at %s: %w", url, err)
+		}
+	} else {
+		if s.server, err = embedded.Start(ctx, embedded.Config{Dir: dir, Logger: s.logger}); err != nil {
+			return err
+		}
+		s.conn = s.server.Conn()
+	}
+	cfg := stream.Config{Logger: s.logger}
+	s.log, err = stream.Open(ctx, s.conn, cfg)
+	if errors.Is(err, stream.ErrNotFound) {
+		s.log, err = stream.Create(ctx, s.conn, cfg)
+	}
+	return err
+}
+
+// close lets go of the store, after everything that writes to it has ended.
+func (s *service) close() error {
+	switch {
+	case s.server != nil:
+		return s.server.Close()
+	case s.conn != nil:
+		s.conn.Close()
+	}
+	return nil
+}
+
+// follow has the view follow the log in g, and returns when it has folded what there is.
+func (s *service) follow(ctx context.Context, g *errgroup.Group) error {
+	last, err := s.log.Last(ctx)
+	if err != nil {
+		return err
+	}
+	s.view = projection.NewView()
+	g.Go(func() error { return s.view.Run(ctx, s.log.Follow(ctx, 1, ledger.Filter{})) })
+	return s.view.WaitFor(ctx, last)
+}
+
+// capture makes the tail of a Kafka cluster, to go on where the folded log says it stands.
+func (s *service) capture(cfg kafka.TailConfig) error {
+	cfg.Log = s.log
+	cfg.Facts = kafka.ViewFacts{View: s.view, Cluster: cfg.Cluster}
+	cfg.Logger = s.logger
+	s.view.Read(cfg.TakeUp)
+	var err error
+	s.tail, err = kafka.NewTail(cfg)
+	return err
+}
+
+// serveHTTP answers the API until ctx ends, and then gives requests under way a moment.
+func (s *service) serveHTTP(ctx context.Context) error {
+	server := &http.Server{
+		Handler: api.NewHandler(api.Config{
+			Log: s.log, View: s.view, Status: s.status, Hosts: hostsOf(s.listener.Addr()), Logger: s.logger,
+		}),
+		ReadHeaderTimeout: 10 * time.Second,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
+	}
+	stopped := make(chan error, 1)
+	unhook := context.AfterFunc(ctx, func() {
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		stopped <- server.Shutdown(grace)
+	})
+	if err := server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		if !unhook() {
+			<-stopped
+		}
+		return fmt.Errorf("serve HTTP on %s: %w", s.listener.Addr(), err)
+	}
+	return <-stopped
+}
+
+// hostsOf are the names that a listener answers to. One on loopback answers to no other, so
+// that no web page can make a browser ask it; one elsewhere answers to all.
+func hostsOf(addr net.Addr) []string {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
+		return api.LoopbackHosts
+	}
+	return nil
+}
+
+// url is where the API is reached from this machine.
+func (s *service) url() string {
+	addr := s.listener.Addr().(*net.TCPAddr)
+	if addr.IP.IsUnspecified() {
+		return fmt.Sprintf("http://127.0.0.1:%d", addr.Port)
+	}
+	return "http://" + addr.String()
+}
+
+// status is how the service is doing, as the API tells it.
+func (s *service) status() api.Status {
+	st := s.tail.Status()
+	out := api.Status{Capturing: true, Ready: st.Ready, Problem: s.problem(&st)}
+	out.Behind, out.BehindKnown = st.Behind(time.Now())
+	return out
+}
+
+// problem is why the service is not well, in one line; empty when it is.
+func (s *service) problem(st *kafka.Status) string {
+	if s.server != nil {
+		if err := s.server.Health(); err != nil {
+			return fmt.Sprintf("nothing can be stored: %v: make room on the disk and start again", err)
+		}
+	}
+	switch {
+	case st.LogError != nil:
+		return fmt.Sprintf("nothing can be stored: %v", st.LogError)
+	case st.KafkaError != nil:
+		return fmt.Sprintf("Kafka cannot be read: %v", st.KafkaError)
+	}
+	return ""
+}
