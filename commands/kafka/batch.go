@@ -12,26 +12,35 @@ const (
 // batch gathers the events of one append. Its memory is used again for the next.
 type batch struct {
 	events []ledger.Event
-	rows   []ledger.Offset // memory of the events' rows
-	bytes  int             // estimate of the encoded size, from above
-	count  int             // rows of offsets
+	slabs  [][]ledger.Offset // memory of the events' rows
+	slab   int               // index of the one in use
+	bytes  int               // estimate of the encoded size, from above
 }
+
+// A slab has room for so many rows, and so many slabs are kept for the next use of a batch.
+const (
+	slabRows  = 8192
+	keptSlabs = 16
+)
 
 // keep copies rows to where they stay until the batch is used again.
 func (b *batch) keep(rows []ledger.Offset) []ledger.Offset {
-	if cap(b.rows)-len(b.rows) < len(rows) {
-		b.rows = make([]ledger.Offset, 0, max(2*cap(b.rows), 1024, len(rows)))
+	for b.slab < len(b.slabs) && cap(b.slabs[b.slab])-len(b.slabs[b.slab]) < len(rows) {
+		b.slab++
 	}
-	start := len(b.rows)
-	b.rows = append(b.rows, rows...)
-	return b.rows[start:len(b.rows):len(b.rows)]
+	if b.slab == len(b.slabs) {
+		b.slabs = append(b.slabs, make([]ledger.Offset, 0, max(slabRows, len(rows))))
+	}
+	slab := &b.slabs[b.slab]
+	start := len(*slab)
+	*slab = append(*slab, rows...)
+	return (*slab)[start:len(*slab):len(*slab)]
 }
 
 // add adds an event, whose rows are the batch's own by [batch.keep] or nobody's.
 func (b *batch) add(e ledger.Event) {
 	b.events = append(b.events, e)
 	b.bytes += estimate(&e)
-	b.count += len(e.Offsets)
 }
 
 func (b *batch) full() bool { return len(b.events) >= maxBatchEvents || b.bytes >= maxBatchBytes }
@@ -40,7 +49,11 @@ func (b *batch) empty() bool { return len(b.events) == 0 }
 
 func (b *batch) reset() {
 	clear(b.events)
-	b.events, b.rows, b.bytes, b.count = b.events[:0], b.rows[:0], 0, 0
+	b.events, b.bytes, b.slab = b.events[:0], 0, 0
+	b.slabs = b.slabs[:min(len(b.slabs), keptSlabs)]
+	for i := range b.slabs {
+		b.slabs[i] = b.slabs[i][:0]
+	}
 }
 
 // Estimates of encoded sizes, in bytes.

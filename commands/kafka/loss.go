@@ -59,7 +59,7 @@ func (t *Tail) removed(ctx context.Context, l *sourceLine, start int64) error {
 	l.flush(now)
 	t.shared.out.add(l.lostRange(ledger.CauseCompacted, l.position(), start, now))
 	l.read, l.next, l.moved = start, start, true
-	return t.send(ctx, false)
+	return t.send(ctx)
 }
 
 // truncated tells that the brokers lost the records from position on, which clients could
@@ -87,7 +87,7 @@ func (t *Tail) truncated(ctx context.Context, l *sourceLine, position int64) err
 			return err
 		}
 	}
-	return t.send(ctx, false)
+	return t.send(ctx)
 }
 
 // recreated tells that __consumer_offsets was deleted and made again, with all that was in it,
@@ -137,7 +137,8 @@ func (t *Tail) recreated(ctx context.Context, id uuid.UUID) error {
 			return err
 		}
 	}
-	return t.send(ctx, true)
+	t.complete = true
+	return t.send(ctx)
 }
 
 // lostRange is the gap of positions from, up to and not including to, of the partition.
@@ -211,7 +212,7 @@ func (t *Tail) addReread(ctx context.Context, l *sourceLine, e ledger.Event) err
 	}
 	t.shared.out.add(e)
 	if t.shared.out.full() {
-		return t.send(ctx, false)
+		return t.send(ctx)
 	}
 	return nil
 }

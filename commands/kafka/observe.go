@@ -102,7 +102,8 @@ func (t *Tail) takeObservation(ctx context.Context, o observation) error {
 		}
 		t.openLines(map[int32]int64{p: 0}, o.ends) // it is new, and we have watched from before
 	}
-	return t.send(ctx, false)
+	t.fresh = true
+	return nil
 }
 
 // takeTick stores what a tick brought, and a cursor that tells of every line: that reading up
@@ -114,10 +115,11 @@ func (t *Tail) takeTick(ctx context.Context, events []ledger.Event) error {
 	for _, e := range events {
 		t.shared.out.add(e)
 		if t.shared.out.full() {
-			if err := t.send(ctx, false); err != nil {
+			if err := t.send(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	return t.send(ctx, true)
+	t.complete = true
+	return nil
 }

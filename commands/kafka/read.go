@@ -34,7 +34,7 @@ func (t *Tail) read(ctx context.Context) error {
 			return err
 		}
 		if t.due() {
-			if err := t.send(ctx, false); err != nil {
+			if err := t.send(ctx); err != nil {
 				return err
 			}
 		}
@@ -126,7 +126,7 @@ func (t *Tail) take(ctx context.Context, l *sourceLine, p *kgo.FetchPartition, n
 			t.began = time.Now()
 		}
 		if t.shared.out.full() {
-			if err := t.send(ctx, false); err != nil {
+			if err := t.send(ctx); err != nil {
 				return err
 			}
 		}
@@ -152,26 +152,32 @@ func recordTime(r *kgo.Record) ledger.Time {
 	return knownTime(r.Timestamp.UnixMilli())
 }
 
-// due reports whether what has been gathered should leave.
+// due reports whether what has been gathered should leave. While an append is going on it may
+// as well wait for more.
 func (t *Tail) due() bool {
-	if t.began.IsZero() {
+	switch {
+	case t.shared.out.full():
+		return true
+	case len(t.spare) == 0:
+		return false
+	case t.complete || t.fresh:
+		return true
+	case t.began.IsZero():
 		return false
 	}
 	waited := time.Since(t.began)
-	return t.shared.out.full() || !t.shared.out.empty() && waited >= t.cfg.Linger || waited >= cursorWait
+	return !t.shared.out.empty() && waited >= t.cfg.Linger || waited >= cursorWait
 }
 
 // send hands the gathered events with the cursor behind them to the appending goroutine, and
-// waits until that has taken them. A complete cursor tells every line, moved or not.
-func (t *Tail) send(ctx context.Context, complete bool) error {
-	return t.sendJob(ctx, &appendJob{}, complete)
-}
+// waits until that has taken them.
+func (t *Tail) send(ctx context.Context) error { return t.sendJob(ctx, &appendJob{}) }
 
 // settle sends what has been gathered, waits until it is stored, and returns the sequence of
 // the last cursor.
 func (t *Tail) settle(ctx context.Context) (seq uint64, err error) {
 	job := &appendJob{stored: make(chan uint64, 1)}
-	if err := t.sendJob(ctx, job, false); err != nil {
+	if err := t.sendJob(ctx, job); err != nil {
 		return 0, err
 	}
 	select {
@@ -182,7 +188,7 @@ func (t *Tail) settle(ctx context.Context) (seq uint64, err error) {
 	}
 }
 
-func (t *Tail) sendJob(ctx context.Context, job *appendJob, complete bool) error {
+func (t *Tail) sendJob(ctx context.Context, job *appendJob) error {
 	t.explainDeletions(ctx)
 	t.trackCommitted()
 	job.batch = t.shared.out
@@ -191,15 +197,15 @@ func (t *Tail) sendJob(ctx context.Context, job *appendJob, complete bool) error
 	job.counts = t.shared.counts
 	var told []ledger.SourceLine
 	for _, l := range lines {
-		if complete || l.moved {
+		if t.complete || l.moved {
 			told = append(told, l.cursor())
 			l.moved = false
 		}
 	}
 	if len(told) > 0 {
-		job.batch.add(t.cursorEvent(told, complete))
+		job.batch.add(t.cursorEvent(told))
 	}
-	t.began = time.Time{}
+	t.began, t.complete, t.fresh = time.Time{}, false, false
 	select {
 	case t.toAppend <- job:
 	case <-ctx.Done():
@@ -222,13 +228,13 @@ func (t *Tail) trackCommitted() {
 	}
 }
 
-func (t *Tail) cursorEvent(lines []ledger.SourceLine, complete bool) ledger.Event {
+func (t *Tail) cursorEvent(lines []ledger.SourceLine) ledger.Event {
 	return ledger.Event{
 		Kind: ledger.KindCursor, Cluster: t.cfg.Cluster, Time: ledger.AtTime(t.cfg.Clock()),
 		Source: ledger.Source{Kind: ledger.SourceTail, Instance: t.cfg.Instance},
 		Cursor: &ledger.Cursor{
 			Shard: ledger.CursorShardAll, KafkaClusterID: t.kafkaID, TopicID: t.topicID,
-			Complete: complete || len(lines) == len(t.lines), Lines: lines,
+			Complete: len(lines) == len(t.lines), Lines: lines,
 		},
 	}
 }

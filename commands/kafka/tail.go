@@ -36,6 +36,8 @@ type Tail struct {
 	lines      map[int32]*sourceLine
 	shared     lineShared
 	began      time.Time // when the open batch got its first event; zero when it has none
+	complete   bool      // the next cursor tells every line, moved or not
+	fresh      bool      // there is news for Status
 	toAppend   chan *appendJob
 	spare      chan *batch
 	observed   chan observation
@@ -241,21 +243,27 @@ func (t *Tail) consume(from map[int32]kgo.Offset) {
 		t.consumer.AddConsumePartitions(partitions)
 		return
 	}
-	opts := append(slices.Clip(t.cfg.Options),
-		kgo.ConsumePartitions(partitions),
-		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
-		kgo.FetchIsolationLevel(kgo.ReadUncommitted()),
-		kgo.KeepControlRecords(),
-		kgo.FetchMaxBytes(fetchBytes),
-		kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
-		kgo.FetchMaxWait(fetchWait),
-	)
+	opts := append(slices.Clip(t.cfg.Options), fetchOptions(partitions)...)
 	consumer, err := kgo.NewClient(opts...)
 	if err != nil {
 		// The same options made a client before, and those added here are constant.
 		panic(fmt.Sprintf("kafka: consumer of %s: %v", offsetsTopic, err))
 	}
 	t.consumer = consumer
+}
+
+// fetchOptions make a client read partitions: everything in them, markers and the rows of
+// open transactions included, and never from a position that it was not told.
+func fetchOptions(from map[string]map[int32]kgo.Offset) []kgo.Opt {
+	return []kgo.Opt{
+		kgo.ConsumePartitions(from),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.FetchIsolationLevel(kgo.ReadUncommitted()),
+		kgo.KeepControlRecords(),
+		kgo.FetchMaxBytes(fetchBytes),
+		kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
+		kgo.FetchMaxWait(fetchWait),
+	}
 }
 
 // What one fetch may hold. A record of a few dozen bytes costs kgo almost a kilobyte, so these

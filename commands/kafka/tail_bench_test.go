@@ -1,0 +1,88 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/offsetledger/offsetledger/commands/kafka/kafkatest"
+	"github.com/offsetledger/offsetledger/ledger/ledgertest"
+)
+
+// BenchmarkDrain reads a backlog of __consumer_offsets into a durable ledger, beside a client
+// that only counts the same records.
+func BenchmarkDrain(b *testing.B) {
+	for _, shape := range []struct{ rows, total int }{{100, 1_000_000}, {1, 100_000}} {
+		b.Run(fmt.Sprintf("rows=%d", shape.rows), func(b *testing.B) { benchmarkDrain(b, shape.rows, shape.total) })
+	}
+}
+
+func benchmarkDrain(b *testing.B, rows, total int) {
+	const partitions = 10
+	fake := startFake(b, kafkatest.FakeConfig{Partitions: partitions})
+	writeBacklog(b, fake, partitions, rows, total)
+	for b.Loop() {
+		b.StopTimer()
+		counting := countRecords(b, fake, total)
+		log := ledgertest.New(b)
+		b.StartTimer()
+		start := time.Now()
+		r := capture(b, fake, log, nil)
+		r.ready()
+		took := time.Since(start)
+		b.StopTimer()
+		require.Equal(b, uint64(total), r.Status().Counts.Rows)
+		require.True(b, errors.Is(r.kill(), context.Canceled))
+		b.ReportMetric(float64(total)/took.Seconds(), "rows/s")
+		b.ReportMetric(counting.Seconds()/took.Seconds(), "of-counting")
+		b.ReportMetric(float64(r.Status().Counts.Appends)/took.Seconds(), "appends/s")
+		b.StartTimer()
+	}
+}
+
+// writeBacklog writes total rows, so many to a commit, of a thousand groups.
+func writeBacklog(b *testing.B, fake *kafkatest.Fake, partitions int32, rows, total int) {
+	at := time.Now().Add(-time.Hour)
+	waiting := make([][]*kgo.Record, partitions)
+	flush := func(p int32) {
+		require.NoError(b, fake.WriteTo(b.Context(), p, waiting[p]...))
+		waiting[p] = nil
+	}
+	for n := 0; n < total; n += rows {
+		group := fmt.Sprintf("group-%d", n/rows%1000)
+		p := kafkatest.PartitionFor(group, partitions)
+		at = at.Add(time.Millisecond)
+		for i := range rows {
+			r := kafkatest.Commit{Group: group, Topic: "payments.authorised", Partition: int32(i), At: int64(n), LeaderEpoch: -1, Time: at, Version: 3}.Record()
+			waiting[p] = append(waiting[p], r)
+		}
+		if len(waiting[p]) >= 5000 {
+			flush(p)
+		}
+	}
+	for p := range partitions {
+		flush(p)
+	}
+}
+
+// countRecords is how long a client takes that reads the same records in the same way and
+// does nothing with them.
+func countRecords(b *testing.B, fake *kafkatest.Fake, total int) time.Duration {
+	start := time.Now()
+	from := map[int32]kgo.Offset{}
+	for p := range int32(10) {
+		from[p] = kgo.NewOffset().At(0)
+	}
+	cl, err := kgo.NewClient(fake.Options(fetchOptions(map[string]map[int32]kgo.Offset{offsetsTopic: from})...)...)
+	require.NoError(b, err)
+	defer cl.Close()
+	for n := 0; n < total; {
+		n += cl.PollFetches(b.Context()).NumRecords()
+	}
+	return time.Since(start)
+}
