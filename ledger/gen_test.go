@@ -202,3 +202,5 @@ var anyPending = rapid.Custom(func(t *rapid.T) PendingOffset {
 	return PendingOffset{anyName.Draw(t, "group"), anyName.Draw(t, "topic"), anyInt32.Draw(t, "partition"),
 		anyInt64.Draw(t, "at"), anyInt64.Draw(t, "position")}
 })
+
+func ptr[T any](v T) *T { return &v }

@@ -1,9 +1,6 @@
 package ledger
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Split cuts an event that encodes to more than limit bytes into parts that do not, and
 // returns e alone when it fits. Parts are numbered from 1 and share everything but what is
@@ -11,8 +8,9 @@ import (
 // of a cursor) and of the bytes of an opaque record or an operation, in order. So the rows of
 // a part can be folded by themselves, and [Join] puts the whole together again.
 //
-// It fails with [ErrTooLarge] when an element that is not cut (a row, a member, a line) is
-// too large by itself. A part is not cut again.
+// The parts share memory with e. It fails with [ErrTooLarge] when an element that is not cut
+// (a row, a member, a line) is too large by itself, and when e is a part already. What cannot
+// be stored so can always be as the opaque record that it came from: nothing is shortened.
 func (e *Event) Split(limit int) ([]Event, error) {
 	b, err := e.AppendBinary(nil)
 	if err == nil && len(b) <= limit {
@@ -117,16 +115,13 @@ func Join(parts []Event) (Event, error) {
 	whole := parts[0].Clone()
 	whole.Part, whole.Parts = 0, 0
 	for i := range parts[1:] {
-		if err := whole.add(&parts[i+1]); err != nil {
-			return Event{}, err
-		}
+		whole.add(parts[i+1].Clone())
 	}
 	return whole, nil
 }
 
 // add appends what part p holds of the lists that Split cuts.
-func (e *Event) add(p *Event) error {
-	p = ptr(p.Clone())
+func (e *Event) add(p Event) {
 	e.Offsets = append(e.Offsets, p.Offsets...)
 	e.Updates = append(e.Updates, p.Updates...)
 	e.Before = append(e.Before, p.Before...)
@@ -141,9 +136,6 @@ func (e *Event) add(p *Event) error {
 		e.Opaque.Key = append(e.Opaque.Key, p.Opaque.Key...)
 		e.Opaque.Value = append(e.Opaque.Value, p.Opaque.Value...)
 	case e.Operation != nil && p.Operation != nil:
-		e.Operation.Body = slices.Concat(e.Operation.Body, p.Operation.Body)
+		e.Operation.Body = append(e.Operation.Body, p.Operation.Body...)
 	}
-	return nil
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -21,8 +21,14 @@ func (e *Event) Validate() error {
 	if len(c.faults) == 0 {
 		return nil
 	}
+	if more := len(c.faults) - maxFaults; more > 0 {
+		c.faults = append(c.faults[:maxFaults], fmt.Errorf("and %d more", more))
+	}
 	return fmt.Errorf("%w %s event: %w", ErrInvalid, e.Kind, errors.Join(c.faults...))
 }
+
+// maxFaults bounds the message about an event whose every row is wrong.
+const maxFaults = 20
 
 // check collects faults.
 type check struct{ faults []error }
