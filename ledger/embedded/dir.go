@@ -101,7 +101,7 @@ func (l *dirLock) writePID() error {
 	return err
 }
 
-func (l *dirLock) release() error { return l.file.Close() }
+func (l *dirLock) release() error { return errors.Join(unlock(l.file), l.file.Close()) }
 
 func readPID(f *os.File) int {
 	b := make([]byte, 32)

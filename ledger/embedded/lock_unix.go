@@ -20,6 +20,10 @@ func lock(f *os.File) error {
 	return err
 }
 
+// unlock gives the lock back. Closing f would do that too, but not while another thread starts
+// a process: until that runs its program, it has f open as well.
+func unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
 // syncDir makes a rename in dir durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)

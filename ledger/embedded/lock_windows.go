@@ -24,3 +24,9 @@ func lock(f *os.File) error {
 
 // syncDir is not needed: NTFS journals a rename itself.
 func syncDir(string) error { return nil }
+
+// unlock gives the lock back.
+func unlock(f *os.File) error {
+	beyond := &windows.Overlapped{OffsetHigh: 1}
+	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, beyond)
+}
