@@ -106,8 +106,9 @@ func BenchmarkMemory(b *testing.B) {
 				s := projection.NewState()
 				for g := range events {
 					if own {
+						name := "topic-of-" + events[g].Group
 						for i := range events[g].Offsets {
-							events[g].Offsets[i].Topic = "topic-of-" + events[g].Group
+							events[g].Offsets[i].Topic = name
 						}
 					}
 					step(&events[g], 1)
