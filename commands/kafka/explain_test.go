@@ -74,13 +74,13 @@ func TestExplainError(t *testing.T) {
 		return startKafka(t, kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-512", "alice", "secret"))
 	}
 	withLogin, refusing, without := login(), login(), login()
-	refusing.ControlKey(int16(kmsg.SASLAuthenticate), func(r kmsg.Request) (kmsg.Response, error, bool) { //nolint:revive // kfake's signature
+	refusing.ControlKey(int16(kmsg.SASLAuthenticate), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		refusing.KeepControl()
 		resp := r.ResponseKind().(*kmsg.SASLAuthenticateResponse)
 		resp.ErrorCode = kerr.SaslAuthenticationFailed.Code
 		return resp, nil, true
 	})
-	without.ControlKey(int16(kmsg.SASLHandshake), func(r kmsg.Request) (kmsg.Response, error, bool) { //nolint:revive // kfake's signature
+	without.ControlKey(int16(kmsg.SASLHandshake), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		without.KeepControl()
 		resp := r.ResponseKind().(*kmsg.SASLHandshakeResponse)
 		resp.ErrorCode, resp.SupportedMechanisms = kerr.UnsupportedSaslMechanism.Code, []string{"GSSAPI"}

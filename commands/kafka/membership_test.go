@@ -104,7 +104,7 @@ func FuzzMembership(f *testing.F) {
 	for _, version := range []string{"4.0.2", "4.4.0"} {
 		for _, r := range realRecords(f, version) {
 			if !r.Control && len(r.Key) > 1 && r.Value != nil {
-				f.Add(uint8(r.Key[1]), r.Value)
+				f.Add(r.Key[1], r.Value)
 			}
 		}
 	}

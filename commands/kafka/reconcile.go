@@ -186,7 +186,7 @@ func (a *OffsetAnswer) take(p *kmsg.OffsetFetchResponseGroupTopicPartition) {
 
 // RereadEvents makes events of answers: committed offsets of those that exist, deletions of
 // unknown cause of those that do not, and nothing of those that are not known. at is the
-// moment after which the answers were there. Rows of one group that are known from the same
+// moment after which the answers were there, and the effective time of all rows. Rows of one group that are known from the same
 // moment on share an event. The caller decides which answers are news.
 func RereadEvents(cluster string, answers []OffsetAnswer, at ledger.Time) []ledger.Event {
 	type act struct {
@@ -201,11 +201,11 @@ func RereadEvents(cluster string, answers []OffsetAnswer, at ledger.Time) []ledg
 		if a.Err != nil {
 			continue
 		}
-		which := act{a.Group, a.Exists, a.NotBefore}
+		which := act{a.Group, a.Exists, notAfter(a.NotBefore, at)}
 		place, ok := places[which]
 		if !ok {
 			e := ledger.Event{
-				Kind: ledger.KindCommitted, Cluster: cluster, Group: a.Group, Time: at, NotBefore: a.NotBefore,
+				Kind: ledger.KindCommitted, Cluster: cluster, Group: a.Group, Time: at, NotBefore: which.notBefore,
 				Source: ledger.Source{Kind: ledger.SourceReconcile},
 			}
 			if !a.Exists {
@@ -219,6 +219,7 @@ func RereadEvents(cluster string, answers []OffsetAnswer, at ledger.Time) []ledg
 		if !a.Exists {
 			row = ledger.Offset{Topic: a.Topic, Partition: a.Partition}
 		}
+		row.Effective = at
 		events[place].Offsets = append(events[place].Offsets, row)
 	}
 	return events

@@ -49,11 +49,11 @@ func TestReread(t *testing.T) {
 	source := ledger.Source{Kind: ledger.SourceReconcile}
 	require.Equal(t, []ledger.Event{
 		{Kind: ledger.KindCommitted, Cluster: "c", Group: "search", Time: now, Source: source,
-			Offsets: []ledger.Offset{{Topic: "orders", Partition: 1, At: 7, Metadata: "s"}}},
+			Offsets: []ledger.Offset{{Topic: "orders", Partition: 1, At: 7, Metadata: "s", Effective: now}}},
 		{Kind: ledger.KindCommitted, Cluster: "c", Group: "billing", Time: now, NotBefore: since, Source: source,
-			Offsets: []ledger.Offset{{Topic: "orders", At: 40, Metadata: "m"}, {Topic: "refunds", Partition: 2, Metadata: "r"}}},
+			Offsets: []ledger.Offset{{Topic: "orders", At: 40, Metadata: "m", Effective: now}, {Topic: "refunds", Partition: 2, Metadata: "r", Effective: now}}},
 		{Kind: ledger.KindDeleted, Cluster: "c", Group: "billing", Time: now, NotBefore: since, Source: source,
-			Offsets: []ledger.Offset{{Topic: "orders", Partition: 1}}},
+			Offsets: []ledger.Offset{{Topic: "orders", Partition: 1, Effective: now}}},
 	}, RereadEvents("c", answers, now))
 }
 
@@ -61,7 +61,7 @@ func TestReread(t *testing.T) {
 // the answer leaves out: none of them says that an offset is gone.
 func TestCAP10AnErrorOrShortAnswerIsNoDeletion(t *testing.T) {
 	f := startKafka(t, kfake.SeedTopics(6, "orders"))
-	f.ControlKey(int16(kmsg.OffsetFetch), func(r kmsg.Request) (kmsg.Response, error, bool) { //nolint:revive // kfake's signature
+	f.ControlKey(int16(kmsg.OffsetFetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		f.KeepControl()
 		return scriptedOffsets(r.(*kmsg.OffsetFetchRequest)), nil, true
 	})
@@ -80,11 +80,12 @@ func TestCAP10AnErrorOrShortAnswerIsNoDeletion(t *testing.T) {
 
 	events := RereadEvents("c", answers, ledger.AtMillis(5000))
 	require.Len(t, events, 2)
+	requireValid(t, events)
 	require.Equal(t, ledger.KindCommitted, events[0].Kind)
 	require.Equal(t, int64(11), events[0].Offsets[0].At)
 	require.Equal(t, ledger.KindDeleted, events[1].Kind)
 	require.Equal(t, ledger.CauseUnknown, events[1].Cause)
-	require.Equal(t, []ledger.Offset{{Topic: "orders", Partition: 3}}, events[1].Offsets, "only -1 without an error")
+	require.Equal(t, []ledger.Offset{{Topic: "orders", Partition: 3, Effective: ledger.AtMillis(5000)}}, events[1].Offsets, "only -1 without an error")
 }
 
 // scriptedOffsets refuses the group "refused" and answers for six partitions of other groups:

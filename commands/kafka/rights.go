@@ -68,17 +68,17 @@ func (a *Access) OK() bool {
 // after the other, and changes nothing. at is how the client was told to reach it. When the
 // cluster cannot be reached, that is the only right in the answer.
 func CheckAccess(ctx context.Context, client *kgo.Client, at Endpoint) *Access {
-	c := accessCheck{ctx: ctx, client: client, admin: kadm.NewClient(client), at: at, Access: &Access{Mode: ModeNone}}
-	if !c.reach() {
+	c := accessCheck{client: client, admin: kadm.NewClient(client), at: at, Access: &Access{Mode: ModeNone}}
+	if !c.reach(ctx) {
 		c.Why = "the cluster cannot be reached"
 		return c.Access
 	}
-	c.describeCluster()
-	c.listGroups()
-	c.describeGroups()
-	c.readOffsets()
-	c.describeTopics()
-	c.describeConfigs()
+	c.describeCluster(ctx)
+	c.listGroups(ctx)
+	c.describeGroups(ctx)
+	c.readOffsets(ctx)
+	c.describeTopics(ctx)
+	c.describeConfigs(ctx)
 	c.choose()
 	return c.Access
 }
@@ -86,7 +86,6 @@ func CheckAccess(ctx context.Context, client *kgo.Client, at Endpoint) *Access {
 // accessCheck is the state of one CheckAccess.
 type accessCheck struct {
 	*Access
-	ctx     context.Context //nolint:containedctx // of one call, which it does not outlive
 	client  *kgo.Client
 	admin   *kadm.Client
 	at      Endpoint
@@ -130,17 +129,12 @@ func refused(err error) bool {
 		errors.Is(err, kerr.GroupAuthorizationFailed)
 }
 
-// timed is a context for one question.
-func (c *accessCheck) timed() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(c.ctx, requestTimeout)
-}
-
-func (c *accessCheck) reach() bool {
-	ctx, cancel := c.timed()
+func (c *accessCheck) reach(ctx context.Context) bool {
+	asking, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	meta, err := askMetadata(ctx, c.client, []string{})
+	meta, err := askMetadata(asking, c.client, []string{})
 	if err != nil {
-		err = ExplainError(c.ctx, err, c.at)
+		err = ExplainError(ctx, err, c.at)
 		var explained *AccessError
 		right := Right{Name: rightReach, Known: true, Needed: true, Detail: err.Error()}
 		if errors.As(err, &explained) {
@@ -157,12 +151,12 @@ func (c *accessCheck) reach() bool {
 }
 
 // describeCluster looks for DESCRIBE among what the broker says that the principal may do.
-func (c *accessCheck) describeCluster() {
-	ctx, cancel := c.timed()
+func (c *accessCheck) describeCluster(ctx context.Context) {
+	asking, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	req := kmsg.NewPtrDescribeClusterRequest()
 	req.IncludeClusterAuthorizedOperations = true
-	resp, err := req.RequestWith(ctx, c.client)
+	resp, err := req.RequestWith(asking, c.client)
 	if err == nil {
 		err = kerr.ErrorForCode(resp.ErrorCode)
 	}
@@ -173,10 +167,10 @@ func (c *accessCheck) describeCluster() {
 		" (without it only the groups are seen that the principal may describe)")
 }
 
-func (c *accessCheck) listGroups() {
-	ctx, cancel := c.timed()
+func (c *accessCheck) listGroups(ctx context.Context) {
+	asking, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	groups, err := c.admin.ListGroups(ctx)
+	groups, err := c.admin.ListGroups(asking)
 	c.Groups = len(groups)
 	if names := groups.Groups(); len(names) > 0 {
 		c.group = names[0]
@@ -188,8 +182,8 @@ func (c *accessCheck) listGroups() {
 // that the principal may not ask.
 const unknownGroup = "offsetledger-check-of-rights"
 
-func (c *accessCheck) describeGroups() {
-	ctx, cancel := c.timed()
+func (c *accessCheck) describeGroups(ctx context.Context) {
+	asking, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	group, detail := c.group, ""
 	if group == "" {
@@ -197,7 +191,7 @@ func (c *accessCheck) describeGroups() {
 	}
 	req := kmsg.NewPtrDescribeGroupsRequest()
 	req.Groups = []string{group}
-	resp, err := req.RequestWith(ctx, c.client)
+	resp, err := req.RequestWith(asking, c.client)
 	if err == nil && len(resp.Groups) > 0 {
 		if err = kerr.ErrorForCode(resp.Groups[0].ErrorCode); errors.Is(err, kerr.GroupIDNotFound) {
 			err = nil
@@ -206,10 +200,10 @@ func (c *accessCheck) describeGroups() {
 	c.record(rightDescribeGroups, err, detail, allow("Describe", "--group '*'"))
 }
 
-func (c *accessCheck) describeTopics() {
-	ctx, cancel := c.timed()
+func (c *accessCheck) describeTopics(ctx context.Context) {
+	asking, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	meta, err := askMetadata(ctx, c.client, nil)
+	meta, err := askMetadata(asking, c.client, nil)
 	if err == nil {
 		for _, t := range meta.Topics {
 			if t.ErrorCode == 0 && !t.IsInternal {
@@ -228,11 +222,11 @@ func (c *accessCheck) describeTopics() {
 	c.record(rightDescribeTopics, err, fmt.Sprintf("%d topics, %d partitions", c.Topics, c.Partitions), allow("Describe", "--topic '*'"))
 }
 
-func (c *accessCheck) describeConfigs() {
-	ctx, cancel := c.timed()
+func (c *accessCheck) describeConfigs(ctx context.Context) {
+	asking, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	var err error
-	c.Retention, err = askRetention(ctx, c.admin, c.brokers)
+	c.Retention, err = askRetention(asking, c.admin, c.brokers)
 	c.RetentionKnown = err == nil
 	c.record(rightDescribeConfigs, err, fmt.Sprintf("%s is %s", retentionConfig, c.Retention),
 		allow("DescribeConfigs", "--cluster")+" (without it Kafka's default of 7 days is assumed)")

@@ -16,8 +16,8 @@ import (
 
 // readOffsets fetches nothing from the end of one partition of __consumer_offsets: that
 // shows the right to read the topic.
-func (c *accessCheck) readOffsets() {
-	ctx, cancel := c.timed()
+func (c *accessCheck) readOffsets(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	mend := allow("Read", "--topic "+offsetsTopic) + " (where that cannot be had, groups can be polled)"
 	var topic kmsg.MetadataResponseTopic
@@ -35,7 +35,7 @@ func (c *accessCheck) readOffsets() {
 		c.record(rightReadOffsets, err, "", mend)
 		return
 	}
-	c.Source = int32(len(topic.Partitions)) //nolint:gosec // a count of partitions
+	c.Source = int32(len(topic.Partitions))
 	c.Oldest = oldestRecord(ctx, c.client, c.Source)
 	detail := fmt.Sprintf("%d partitions", c.Source)
 	if c.Oldest.Known() {

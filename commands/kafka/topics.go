@@ -87,7 +87,7 @@ func (o *Observer) topicEvents(answers map[string]topicAnswer, at ledger.Time) [
 		if s.take(answers[topic], at) {
 			info := s.TopicInfo
 			events = append(events, ledger.Event{
-				Kind: ledger.KindTopic, Cluster: o.cfg.Cluster, Topic: topic, Time: at, NotBefore: before,
+				Kind: ledger.KindTopic, Cluster: o.cfg.Cluster, Topic: topic, Time: at, NotBefore: notAfter(before, at),
 				Source: ledger.Source{Kind: ledger.SourcePoll}, TopicInfo: &info,
 			})
 		}

@@ -186,7 +186,7 @@ func (o *Observer) watermarkEvents(rows []ledger.Watermark, at ledger.Time) []le
 		if len(changed) == 0 {
 			continue
 		}
-		w := &ledger.Watermarks{Shard: int32(shard), Rows: changed} //nolint:gosec // below WatermarkShards
+		w := &ledger.Watermarks{Shard: int32(shard), Rows: changed}
 		if o.left[shard] == 0 {
 			w.Complete, w.Rows = true, rows
 			o.left[shard] = o.cfg.CompleteEvery

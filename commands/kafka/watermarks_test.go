@@ -97,6 +97,14 @@ func newObserver(t testing.TB, f fakeKafka, change func(*ObserverConfig)) *Obser
 // tick is the moment of the n-th observation of a test.
 func tick(n int) time.Time { return time.UnixMilli(1767225600000 + 10000*int64(n)) }
 
+// requireValid fails unless the events may be stored, once the appender has given them ids.
+func requireValid(t testing.TB, events []ledger.Event) {
+	for _, e := range events {
+		e.ID = uuid.Must(uuid.NewV7())
+		require.NoError(t, e.Validate())
+	}
+}
+
 // ofKind returns the events of one kind.
 func ofKind(events []ledger.Event, kind ledger.Kind) []ledger.Event {
 	var some []ledger.Event
@@ -124,6 +132,7 @@ func TestObserveTellsWhatChanged(t *testing.T) {
 	events, err = o.Observe(within(t), tick(1))
 	require.NoError(t, err)
 	require.Len(t, events, 2)
+	requireValid(t, events)
 	id := events[0].TopicInfo.TopicID
 	require.NotZero(t, id)
 	require.Equal(t, ledger.Event{
@@ -189,7 +198,7 @@ func TestObserveLastStableAndStart(t *testing.T) {
 // What cannot be observed is in no event, and is reported beside what can.
 func TestObserveReportsFailures(t *testing.T) {
 	f := startKafka(t, kfake.SeedTopics(2, "orders", "payments"))
-	f.ControlKey(int16(kmsg.ListOffsets), func(r kmsg.Request) (kmsg.Response, error, bool) { //nolint:revive // kfake's signature
+	f.ControlKey(int16(kmsg.ListOffsets), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		f.KeepControl()
 		return failPartition(r.(*kmsg.ListOffsetsRequest), "payments", 1), nil, true
 	})
@@ -254,6 +263,7 @@ func TestObserveTopicDeletedAndMadeAgain(t *testing.T) {
 		Source: ledger.Source{Kind: ledger.SourcePoll}, TopicInfo: &ledger.TopicInfo{TopicID: first, Deleted: true},
 	}}, events)
 	require.True(t, o.Gone("orders"))
+	requireValid(t, events)
 
 	events, err = o.Observe(within(t), tick(4))
 	require.NoError(t, err)
@@ -292,7 +302,7 @@ func TestObserveTopicsSinceTheLastTime(t *testing.T) {
 func TestObserveAsksFewRequests(t *testing.T) {
 	f := startKafka(t, kfake.SeedTopics(100, topicNames(200)...))
 	requests := map[int16]int{}
-	f.Control(func(r kmsg.Request) (kmsg.Response, error, bool) { //nolint:revive // kfake's signature
+	f.Control(func(r kmsg.Request) (kmsg.Response, error, bool) {
 		f.KeepControl()
 		requests[r.Key()]++ // kfake runs control functions one after the other
 		return nil, nil, false
