@@ -1,9 +1,11 @@
 package config_test
 
 import (
+	"crypto/x509"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/offsetledger/offsetledger/commands/kafka/kafkatest"
 )
@@ -46,10 +48,12 @@ func TestARealBrokerIsReachedByStockProperties(t *testing.T) {
 	require.NoError(t, connect(t, login("SASL_PLAINTEXT", "SCRAM-SHA-512", scram, "alice", "alice-pw")))
 	require.NoError(t, connect(t, login("SASL_PLAINTEXT", "PLAIN", plain, "bob", "bob-pw")))
 
-	require.Error(t, connect(t, ssl), "the broker wants a client certificate")
-	require.Error(t, connect(t, login("SASL_SSL", "SCRAM-SHA-512", scram, "alice", "wrong")+trust))
-	require.Error(t, connect(t, login("SASL_PLAINTEXT", "PLAIN", plain, "bob", "wrong")))
-	require.Error(t, connect(t, login("SASL_SSL", "SCRAM-SHA-512", scram, "alice", "alice-pw")), "the system does not trust the authority")
+	require.ErrorContains(t, connect(t, ssl), "certificate", "the broker wants a client certificate")
+	require.ErrorIs(t, connect(t, login("SASL_SSL", "SCRAM-SHA-512", scram, "alice", "wrong")+trust), kerr.SaslAuthenticationFailed)
+	require.ErrorIs(t, connect(t, login("SASL_PLAINTEXT", "PLAIN", plain, "bob", "wrong")), kerr.SaslAuthenticationFailed)
+	var unknown x509.UnknownAuthorityError
+	require.ErrorAs(t, connect(t, login("SASL_SSL", "SCRAM-SHA-512", scram, "alice", "alice-pw")), &unknown,
+		"the system does not trust the authority")
 
 	// The stock tools take the same file.
 	file := write(t, "stock.properties", login("SASL_SSL", "SCRAM-SHA-512", scram, "alice", "alice-pw")+trust)

@@ -197,7 +197,7 @@ func TestStoresOfOtherTools(t *testing.T) {
 			trust, keys := filepath.Join(t.TempDir(), "trust"), filepath.Join(t.TempDir(), "keys")
 			run(t, "keytool", "-importcert", "-noprompt", "-alias", "ca", "-file", m.dir+"/trust.pem",
 				"-keystore", trust, "-storetype", kind, "-storepass", storePassword)
-			run(t, "keytool", "-genkeypair", "-alias", "me", "-keyalg", "RSA", "-dname", "CN=me",
+			run(t, "keytool", "-genkeypair", "-alias", "me", "-keyalg", "EC", "-dname", "CN=me",
 				"-keystore", keys, "-storetype", kind, "-storepass", storePassword, "-keypass", storePassword)
 			accept(t, fmt.Sprintf("ssl.truststore.location=%s\nssl.truststore.password=%s\nssl.keystore.location=%s\nssl.keystore.password=%s\n",
 				trust, storePassword, keys, storePassword))

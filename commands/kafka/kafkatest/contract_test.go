@@ -2,6 +2,8 @@ package kafkatest_test
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -43,6 +45,9 @@ func contract(t *testing.T, c cluster) {
 	t.Run("a KIP-848 group tells of its members", func(t *testing.T) { consumerGroup(t, c) })
 }
 
+// unique is a name that no earlier run on the same cluster has used.
+func unique(name string) string { return fmt.Sprintf("%s-%08x", name, rand.Uint32()) }
+
 // consume reads n records as a member of the group and commits after each, then leaves.
 func consume(ctx context.Context, t *testing.T, c cluster, group, topic string, n int, more ...kgo.Opt) {
 	t.Helper()
@@ -66,9 +71,10 @@ func consume(ctx context.Context, t *testing.T, c cluster, group, topic string, 
 func groupLife(t *testing.T, c cluster) {
 	ctx := timeout(t)
 	const commits = 31
-	require.NoError(t, c.CreateTopic(ctx, "life", 1))
-	require.NoError(t, c.Produce(ctx, "life", 0, commits))
-	consume(ctx, t, c, "life-group", "life", commits)
+	group, topic := unique("life-group"), unique("life")
+	require.NoError(t, c.CreateTopic(ctx, topic, 1))
+	require.NoError(t, c.Produce(ctx, topic, 0, commits))
+	consume(ctx, t, c, group, topic, commits)
 
 	recs, err := c.ReadOffsets(ctx)
 	require.NoError(t, err)
@@ -76,8 +82,8 @@ func groupLife(t *testing.T, c cluster) {
 	var last kmsg.GroupMetadataValue
 	joined := false
 	for _, r := range recs {
-		switch group, kind := groupOf(t, r); {
-		case group != "life-group" || r.Value == nil:
+		switch of, kind := groupOf(t, r); {
+		case of != group || r.Value == nil:
 		case kind == 1:
 			var v kmsg.OffsetCommitValue
 			require.NoError(t, v.ReadFrom(r.Value))
@@ -99,7 +105,7 @@ func groupLife(t *testing.T, c cluster) {
 			require.Contains(t, last.Members[0].ClientHost, "127.0.0.1")
 			var sub kmsg.ConsumerMemberMetadata
 			require.NoError(t, sub.ReadFrom(last.Members[0].Subscription))
-			require.Equal(t, []string{"life"}, sub.Topics)
+			require.Equal(t, []string{topic}, sub.Topics)
 			var given kmsg.ConsumerMemberAssignment
 			require.NoError(t, given.ReadFrom(last.Members[0].Assignment))
 			require.Equal(t, []int32{0}, given.Topics[0].Partitions)
@@ -109,26 +115,27 @@ func groupLife(t *testing.T, c cluster) {
 	require.True(t, joined)
 	require.Empty(t, last.Members, "the last record says that nobody is left")
 
-	require.NoError(t, c.DeleteGroup(ctx, "life-group"))
+	require.NoError(t, c.DeleteGroup(ctx, group))
 	recs, err = c.ReadOffsets(ctx)
 	require.NoError(t, err)
-	got := committed(t, recs, "life-group")
+	got := committed(t, recs, group)
 	require.Equal(t, []string{"31", "x", "X"}, got[len(got)-3:])
 }
 
 func deletions(t *testing.T, c cluster) {
 	ctx := timeout(t)
-	require.NoError(t, c.CreateTopic(ctx, "gone", 3))
-	require.NoError(t, c.CreateTopic(ctx, "stays", 1))
-	require.NoError(t, c.Commit(ctx, "outsider", "gone", map[int32]int64{0: 10, 1: 11, 2: 12}))
-	require.NoError(t, c.Commit(ctx, "outsider", "stays", map[int32]int64{0: 20}))
-	require.NoError(t, c.DeleteOffsets(ctx, "outsider", "gone", 1))
-	require.NoError(t, c.DeleteTopic(ctx, "gone"))
+	group, gone, stays := unique("outsider"), unique("gone"), unique("stays")
+	require.NoError(t, c.CreateTopic(ctx, gone, 3))
+	require.NoError(t, c.CreateTopic(ctx, stays, 1))
+	require.NoError(t, c.Commit(ctx, group, gone, map[int32]int64{0: 10, 1: 11, 2: 12}))
+	require.NoError(t, c.Commit(ctx, group, stays, map[int32]int64{0: 20}))
+	require.NoError(t, c.DeleteOffsets(ctx, group, gone, 1))
+	require.NoError(t, c.DeleteTopic(ctx, gone))
 	var got []string
 	require.Eventually(t, func() bool {
 		recs, err := c.ReadOffsets(ctx)
 		require.NoError(t, err)
-		got = committed(t, recs, "outsider")
+		got = committed(t, recs, group)
 		return len(got) >= 7
 	}, 30*time.Second, 20*time.Millisecond)
 	require.ElementsMatch(t, []string{"10", "11", "12"}, got[:3])
@@ -138,9 +145,10 @@ func deletions(t *testing.T, c cluster) {
 // consumerGroup checks that a KIP-848 group's members are known while they are there.
 func consumerGroup(t *testing.T, c cluster) {
 	ctx := timeout(t)
-	require.NoError(t, c.CreateTopic(ctx, "next", 1))
-	require.NoError(t, c.Produce(ctx, "next", 0, 3))
-	consume(ctx, t, c, "next-group", "next", 3, kgo.ServerSideBalancer())
+	name, topic := unique("next-group"), unique("next")
+	require.NoError(t, c.CreateTopic(ctx, topic, 1))
+	require.NoError(t, c.Produce(ctx, topic, 0, 3))
+	consume(ctx, t, c, name, topic, 3, kgo.ServerSideBalancer())
 
 	recs, err := c.ReadOffsets(ctx)
 	require.NoError(t, err)
@@ -148,7 +156,7 @@ func consumerGroup(t *testing.T, c cluster) {
 	var order []string
 	for _, r := range recs {
 		group, kind := groupOf(t, r)
-		if group != "next-group" {
+		if group != name {
 			continue
 		}
 		switch kind {

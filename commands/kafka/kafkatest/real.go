@@ -110,6 +110,14 @@ func (r *Real) Addr(protocol string) string {
 	return fmt.Sprintf("127.0.0.1:%d", port)
 }
 
+// PID is the process of the broker, which may have ended; 0 of one that others run.
+func (r *Real) PID() int {
+	if r.process == nil {
+		return 0
+	}
+	return r.process.cmd.Process.Pid
+}
+
 // Log is the file that the broker writes to.
 func (r *Real) Log() string { return filepath.Join(r.cfg.Dir, "broker.log") }
 
