@@ -80,14 +80,21 @@ func TestDecoderAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { buf, _ = e.AppendBinary(buf[:0]) }))
 }
 
-// The table of known strings stays bounded however many names go by.
+// The tables of known strings stay bounded however many go by, and never confuse two.
 func TestInternedIsBounded(t *testing.T) {
-	var names interned
+	var n names
+	var x texts
 	b := make([]byte, 8)
-	for i := range 3 * maxInterned {
+	for i := range 3 * maxNames {
 		b[0], b[1], b[2] = byte(i), byte(i>>8), byte(i>>16)
-		require.Equal(t, string(b), names.of(b))
+		require.Equal(t, string(b), n.of(b))
+		require.Equal(t, string(b), x.of(b))
+		require.Equal(t, string(b), x.of(b))
 	}
-	names.of(make([]byte, maxInternedLen+1))
-	require.LessOrEqual(t, len(names.table), maxInterned)
+	long := make([]byte, maxInternedLen+1)
+	require.Equal(t, string(long), n.of(long))
+	require.Equal(t, string(long), x.of(long))
+	require.LessOrEqual(t, len(n.table), maxNames)
+	require.NotContains(t, n.table, string(long))
+	require.NotContains(t, x.table, string(long))
 }
