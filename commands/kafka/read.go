@@ -12,11 +12,12 @@ import (
 	"github.com/offsetledger/offsetledger/ledger"
 )
 
-// How long the reading goroutine waits for records before it looks at anything else, and how
-// long it keeps a cursor that moved without an event: past a transaction's rows, or past
-// records that are only counted.
+// How long the reading goroutine waits for records before it looks at anything else, also
+// while an append is going on; and how long it keeps a cursor that moved without an event:
+// past a transaction's rows, or past records that are only counted.
 const (
 	pollWait   = 25 * time.Millisecond
+	appendWait = 3 * time.Millisecond
 	cursorWait = 250 * time.Millisecond
 )
 
@@ -45,7 +46,10 @@ func (t *Tail) read(ctx context.Context) error {
 // poll takes what has been fetched, or waits a little for it.
 func (t *Tail) poll(ctx context.Context) error {
 	wait := pollWait
-	if !t.shared.out.empty() {
+	switch {
+	case len(t.spare) == 0:
+		wait = appendWait
+	case !t.shared.out.empty():
 		wait = max(0, min(wait, t.cfg.Linger-time.Since(t.began)))
 	}
 	pollCtx, cancel := context.WithTimeout(ctx, wait)
