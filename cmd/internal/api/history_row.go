@@ -73,7 +73,7 @@ type IncidentRow struct {
 	Group      Text   `json:"group"`
 	Kind       string `json:"kind"`
 	Partitions int    `json:"partitions"`
-	Replayed   *int64 `json:"replayed"` // records to be read again; null if unknown
+	Replayed   *int64 `json:"replayed"` // records to be read again; null if unknown, as after a deletion
 	Skipped    *int64 `json:"skipped"`  // records that will not be read; null if unknown
 	Who        Who    `json:"who"`
 	Reason     *Text  `json:"reason"`

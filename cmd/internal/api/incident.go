@@ -117,6 +117,7 @@ func incidentRow(in *projection.Incident) IncidentRow {
 	row := IncidentRow{
 		ID: in.ID(), Time: Time{in.Time}, Until: Time{in.Until}, Group: Text(in.Group), Kind: in.Kind.String(),
 		Partitions: in.Partitions, Who: who(in.Who), Reason: said(in.Reason), Actor: said(in.Actor), Story: in.Story(),
+		Skipped: &in.Skipped,
 	}
 	if in.Evidence != "" {
 		row.Who.Evidence = append(row.Who.Evidence, in.Evidence)
@@ -126,7 +127,7 @@ func incidentRow(in *projection.Incident) IncidentRow {
 		row.Cause, row.CauseInferred = &cause, in.CauseInferred
 	}
 	if in.Uncounted < in.Partitions {
-		row.Replayed, row.Skipped = &in.Replayed, &in.Skipped
+		row.Replayed = &in.Replayed
 	}
 	return row
 }
