@@ -68,7 +68,9 @@ func tail(kind ledger.Kind, ms int64, rows ...ledger.Offset) ledger.Event {
 	return ledger.Event{Kind: kind, Group: "g", Time: at(ms), Source: ledger.Source{Kind: ledger.SourceTail, Partition: 3}, Offsets: rows}
 }
 
-func commit(ms int64, rows ...ledger.Offset) ledger.Event { return tail(ledger.KindCommitted, ms, rows...) }
+func commit(ms int64, rows ...ledger.Offset) ledger.Event {
+	return tail(ledger.KindCommitted, ms, rows...)
+}
 
 func tombstone(ms int64, cause ledger.Cause, rows ...ledger.Offset) ledger.Event {
 	ev := tail(ledger.KindDeleted, ms, rows...)

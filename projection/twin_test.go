@@ -1,0 +1,127 @@
+package projection_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/projection"
+)
+
+func fromManager(ms int64, rows ...ledger.Offset) ledger.Event {
+	return ledger.Event{Kind: ledger.KindCommitted, Group: "g", Time: at(ms), NotBefore: at(ms - 20),
+		Source: ledger.Source{Kind: ledger.SourceManager, Instance: "m1"}, Offsets: rows}
+}
+
+// A manager commits to Kafka and then appends what it did; the tail sees the commit too. It
+// is one commit, whichever telling comes first, also when one side runs ahead.
+func TestManagerAndTailTellOneCommit(t *testing.T) {
+	for name, order := range map[string]string{
+		"tail first": "tmtmtm", "manager first": "mtmtmt", "tail runs ahead": "tmtttmmm", "manager runs ahead": "mmmttt",
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHistory(t)
+			h.add(cursor(500))
+			var changes []projection.Change
+			told := map[rune]int64{}
+			for i, side := range order {
+				told[side]++
+				ms := 1000 + int64(i)
+				if side == 't' {
+					changes = append(changes, h.add(commit(ms, row(0, told[side], 40+told[side])))...)
+				} else {
+					changes = append(changes, h.add(fromManager(ms, row(0, told[side], 0)))...)
+				}
+			}
+			last := max(told['t'], told['m'])
+			require.Len(t, changes, int(last))
+			for i, c := range changes {
+				require.EqualValues(t, i+1, c.To.At)
+				require.Equal(t, projection.MovementAdvance, c.Movement)
+			}
+			h.wants(0, last)
+			g, _ := h.state.Group("c", "g")
+			require.EqualValues(t, last, g.Statistics.Commits)
+		})
+	}
+}
+
+// The times of the tail stand, since the broker's clock is the one that as-of goes by.
+func TestTailsTimesStand(t *testing.T) {
+	h := newHistory(t)
+	h.add(cursor(500))
+	h.add(fromManager(1000, row(0, 5, 0)))
+	require.Empty(t, h.add(commit(990, row(0, 5, 44))))
+	p, _ := h.state.Partition("c", "g", "t", 0)
+	require.Equal(t, at(990), p.Effective)
+	require.EqualValues(t, 44, p.Position)
+	require.Equal(t, ledger.SourceTail, p.Source)
+	require.Empty(t, h.add(inTransaction(1100, row(0, 4, 43))), "below the position of the tail's row")
+	took, known := func() (any, bool) { g, _ := h.state.Group("c", "g"); return g.Statistics.AverageDuration() }()
+	require.True(t, known)
+	require.EqualValues(t, 20_000_000, took)
+}
+
+// Two equal commits of a manager are two commits of the tail, not one told three times.
+func TestRecommitsOfAManager(t *testing.T) {
+	h := newHistory(t)
+	h.add(cursor(500))
+	var n int
+	for _, ev := range []ledger.Event{fromManager(1000, row(0, 5, 0)), fromManager(1001, row(0, 5, 0)), commit(1002, row(0, 5, 7)), commit(1003, row(0, 5, 8))} {
+		n += len(h.add(ev))
+	}
+	require.Equal(t, 2, n)
+}
+
+func planned(kind ledger.Kind, ms int64, rows ...ledger.Offset) ledger.Event {
+	return ledger.Event{Kind: kind, Group: "g", Time: at(ms), Source: ledger.Source{Kind: ledger.SourceOperator},
+		Plan: "p7f3a", Actor: "ci-bot", ActorVerified: true, Reason: "reindex CHG-41", Offsets: rows}
+}
+
+// A restore appends its intent, commits, and appends the reset. The tail sees the commits:
+// they are the reset, with its actor and reason, before or after the reset event.
+func TestTailRowsOfAnIntentAreTheReset(t *testing.T) {
+	for _, resetFirst := range []bool{false, true} {
+		h := newHistory(t)
+		h.add(cursor(500))
+		h.add(commit(1000, row(0, 100, 0), row(1, 100, 1), row(2, 100, 2)))
+		require.Empty(t, h.add(planned(ledger.KindIntent, 2000, row(0, 10, 0), row(1, 20, 0), row(2, 30, 0))))
+		reset := planned(ledger.KindReset, 2100, row(0, 10, 0), row(1, 20, 0)) // the third was refused
+		var changes []projection.Change
+		if resetFirst {
+			require.Empty(t, h.add(reset))
+		}
+		changes = h.add(commit(2050, row(1, 20, 3), row(0, 10, 4)))
+		if !resetFirst {
+			require.Empty(t, h.add(reset))
+		}
+		require.Equal(t, moved(projection.MovementReset, projection.MovementReset), movements(changes))
+		require.Equal(t, "ci-bot", changes[0].Actor)
+		require.True(t, changes[0].ActorVerified)
+		require.Equal(t, "reindex CHG-41", changes[0].Reason)
+		require.Equal(t, "p7f3a", changes[0].Plan)
+		require.Equal(t, projection.WhoOperator, changes[0].Who.Kind)
+		require.Equal(t, moved(projection.MovementRewind), movements(h.add(commit(3000, row(2, 30, 5)))), "refused steps explain nothing later")
+		require.Equal(t, moved(projection.MovementRecommit), movements(h.add(commit(3001, row(0, 10, 6)))), "a step is taken once")
+	}
+}
+
+// An intent that a crash left open does not explain what members do much later.
+func TestIntentGrowsOld(t *testing.T) {
+	h := newHistory(t)
+	h.add(cursor(500))
+	h.add(commit(1000, row(0, 100, 0)))
+	h.add(planned(ledger.KindIntent, 2000, row(0, 10, 0)))
+	require.Equal(t, moved(projection.MovementRewind), movements(h.add(commit(2000+3_600_001, row(0, 10, 1)))))
+}
+
+// Without a tail the reset event itself is what moves the offsets.
+func TestResetWithoutATailFolds(t *testing.T) {
+	h := newHistory(t)
+	h.add(fromManager(1000, row(0, 100, 0)))
+	changes := h.add(planned(ledger.KindReset, 2000, row(0, 10, 0)))
+	require.Equal(t, moved(projection.MovementReset), movements(changes))
+	require.Equal(t, "ci-bot", changes[0].Actor)
+	h.wants(0, 10)
+}
