@@ -11,10 +11,10 @@ type run struct {
 	group    string
 	deletes  bool
 	rows     []ledger.Offset
-	keys     map[ledger.TopicPartition]struct{} // of rows, once they are many
-	end      int64                              // position after the last record
-	trailing []trailing                         // group metadata that ended behind the tombstones
-	gone     bool                               // the group itself ended
+	keys     keySet     // of rows
+	end      int64      // position after the last record
+	trailing []trailing // group metadata that ended behind the tombstones
+	gone     bool       // the group itself ended
 }
 
 // trailing is a record behind a run of tombstones that belongs to the same end of a group.
@@ -22,9 +22,6 @@ type trailing struct {
 	record sourceRecord
 	entry  Entry
 }
-
-// scanKeys is how many rows are searched one by one for a key before a map pays off.
-const scanKeys = 64
 
 func (u *run) open() bool { return len(u.rows) > 0 }
 
@@ -41,37 +38,13 @@ func (u *run) takes(r *sourceRecord, e *Entry) bool {
 		e.Offset.CommitTime != u.rows[0].CommitTime:
 		return false
 	}
-	return !u.has(e.Offset.Topic, e.Offset.Partition)
+	return !u.keys.has(e.Offset.Topic, e.Offset.Partition)
 }
 
-func (u *run) has(topic string, partition int32) bool {
-	if len(u.rows) > scanKeys {
-		_, ok := u.keys[ledger.TopicPartition{Topic: topic, Partition: partition}]
-		return ok
-	}
-	for i := range u.rows {
-		if u.rows[i].Partition == partition && u.rows[i].Topic == topic {
-			return true
-		}
-	}
-	return false
-}
-
-func (u *run) add(row ledger.Offset) {
-	u.rows = append(u.rows, row)
+func (u *run) add(row *ledger.Offset) {
+	u.rows = append(u.rows, *row)
+	u.keys.add(row.Topic, row.Partition)
 	u.end = row.SourceOffset + 1
-	switch {
-	case len(u.rows) == scanKeys+1:
-		if u.keys == nil {
-			u.keys = map[ledger.TopicPartition]struct{}{}
-		}
-		clear(u.keys)
-		for i := range u.rows {
-			u.keys[ledger.TopicPartition{Topic: u.rows[i].Topic, Partition: u.rows[i].Partition}] = struct{}{}
-		}
-	case len(u.rows) > scanKeys:
-		u.keys[ledger.TopicPartition{Topic: row.Topic, Partition: row.Partition}] = struct{}{}
-	}
 }
 
 // endsWith reports whether r, a metadata record, is part of the same end of a group as the
@@ -89,6 +62,7 @@ func (u *run) follow(r *sourceRecord, e *Entry) {
 
 func (u *run) reset() {
 	u.rows, u.trailing, u.gone = u.rows[:0], u.trailing[:0], false
+	u.keys.clear()
 }
 
 // extend adds a plain row to the open run, or closes that one and begins another.
@@ -101,7 +75,7 @@ func (l *sourceLine) extend(r *sourceRecord, e *Entry, now ledger.Time) {
 		l.run.first.key, l.run.first.value = nil, nil
 		l.run.group, l.run.deletes = e.Group, e.Kind == EntryTombstone
 	}
-	l.run.add(e.Offset)
+	l.run.add(&e.Offset)
 }
 
 // closeRun gives out the event of the open run, if there is one.
