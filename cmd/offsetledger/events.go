@@ -124,8 +124,14 @@ func sourceWords(s *api.SourceRow) string {
 }
 
 func (a *app) streamEvents(ctx context.Context, src *source, q api.Query) error {
+	stream, err := src.FollowEvents(ctx, q)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	a.coverageNote(&stream.Envelope)
 	out := newRowWriter(a, eventColumns())
-	for row, err := range src.FollowEvents(ctx, q) {
+	for row, err := range stream.Rows() {
 		switch {
 		case err != nil:
 			return err
@@ -140,5 +146,5 @@ func (a *app) streamEvents(ctx context.Context, src *source, q api.Query) error 
 			return err
 		}
 	}
-	return out.flush()
+	return a.streamEnded(out, q.Follow)
 }

@@ -124,6 +124,12 @@ func moved(rows []api.ChangeRow) string {
 
 // streamHistory writes rows as they come: all that are stored, and then what happens.
 func (a *app) streamHistory(ctx context.Context, src *source, q api.Query, perRow bool) error {
+	stream, err := src.FollowHistory(ctx, q)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	a.coverageNote(&stream.Envelope)
 	out := newRowWriter(a, historyColumns(q.Group == nil, perRow))
 	var event []api.ChangeRow
 	line := func() {
@@ -132,7 +138,7 @@ func (a *app) streamHistory(ctx context.Context, src *source, q api.Query, perRo
 		}
 		event = event[:0]
 	}
-	for row, err := range src.FollowHistory(ctx, q) {
+	for row, err := range stream.Rows() {
 		switch {
 		case err != nil:
 			return err
@@ -152,5 +158,5 @@ func (a *app) streamHistory(ctx context.Context, src *source, q api.Query, perRo
 		}
 	}
 	line()
-	return out.flush()
+	return a.streamEnded(out, q.Follow)
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/offsetledger/offsetledger/cmd/internal/table"
 )
 
@@ -36,4 +38,13 @@ func (w *rowWriter) flush() error {
 		return w.grow.Flush(w.a.stdout, w.a.output == outAWK)
 	}
 	return nil
+}
+
+// streamEnded writes what is left of a stream. One that was to go on has no end of its own.
+func (a *app) streamEnded(out *rowWriter, follow bool) error {
+	err := out.flush()
+	if err == nil && follow {
+		err = errors.New("the daemon has stopped")
+	}
+	return err
 }

@@ -52,15 +52,22 @@ func (c *Client) Incident(ctx context.Context, q Query) (Incidents, error) {
 	return get[Incidents](ctx, c, routeIncident, q)
 }
 
-// FollowHistory yields what happened and, if q says Follow, goes on with what happens until
-// ctx ends. A nil row says that everything up to now has been yielded.
-func (c *Client) FollowHistory(ctx context.Context, q Query) iter.Seq2[*ChangeRow, error] {
-	return stream[ChangeRow](ctx, c, routeHistory, q)
+// FollowHistory asks for the rows of [Client.History] one by one and, if q says Follow, for
+// what happens until ctx ends.
+func (c *Client) FollowHistory(ctx context.Context, q Query) (*Stream[ChangeRow], error) {
+	return follow[ChangeRow](ctx, c, routeHistory, q)
 }
 
 // FollowEvents is [Client.FollowHistory] for the raw events.
-func (c *Client) FollowEvents(ctx context.Context, q Query) iter.Seq2[*EventRow, error] {
-	return stream[EventRow](ctx, c, routeEvents, q)
+func (c *Client) FollowEvents(ctx context.Context, q Query) (*Stream[EventRow], error) {
+	return follow[EventRow](ctx, c, routeEvents, q)
+}
+
+// Stream is an answer that comes row by row.
+type Stream[T any] struct {
+	Envelope Envelope // as of the beginning of the answer
+	body     io.ReadCloser
+	url      string
 }
 
 func (c *Client) do(ctx context.Context, path string, q Query, accept string) (*http.Response, error) {
@@ -117,25 +124,34 @@ func get[T any](ctx context.Context, c *Client, path string, q Query) (T, error)
 	return out, nil
 }
 
-func stream[T any](ctx context.Context, c *Client, path string, q Query) iter.Seq2[*T, error] {
+func follow[T any](ctx context.Context, c *Client, path string, q Query) (*Stream[T], error) {
+	resp, err := c.do(ctx, path, q, typeLines)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stream[T]{body: resp.Body, url: c.URL}
+	if err := json.Unmarshal([]byte(resp.Header.Get(headerEnvelope)), &s.Envelope); err != nil {
+		s.Close()
+		return nil, c.problemOf(resp)
+	}
+	return s, nil
+}
+
+// Close ends the stream; a second time it does nothing.
+func (s *Stream[T]) Close() error { return s.body.Close() }
+
+// Rows yields the rows, once. A nil row says that everything up to now has been yielded.
+func (s *Stream[T]) Rows() iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		resp, err := c.do(ctx, path, q, typeLines)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer resp.Body.Close()
-		r := bufio.NewReaderSize(resp.Body, 64<<10)
+		defer s.Close()
+		r := bufio.NewReaderSize(s.body, 64<<10)
 		for {
 			line, err := r.ReadBytes('\n')
 			switch {
 			case err == io.EOF && len(line) == 0:
 				return
 			case err != nil:
-				if ctx.Err() != nil {
-					err = ctx.Err()
-				}
-				yield(nil, fmt.Errorf("the answer of %s broke off: %w", c.URL, err))
+				yield(nil, fmt.Errorf("the answer of %s broke off: %w", s.url, err))
 				return
 			case len(line) == 1:
 				if !yield(nil, nil) {

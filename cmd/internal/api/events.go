@@ -105,7 +105,10 @@ func (sel *selection) wantsEvent(rec *ledger.Record) bool {
 
 // streamEvents writes events as they are found, and goes on with what comes if q says so.
 func (s *server) streamEvents(w http.ResponseWriter, r *http.Request, sel *selection, f *frame) error {
-	out := s.lines(w)
+	out, err := s.lines(w, r, f.envelope("events", sel.since.Time, sel.until.Time))
+	if err != nil {
+		return err
+	}
 	defer out.close()
 	kept := newest[EventRow]{limit: sel.q.Limit}
 	for row, err := range s.stored(r.Context(), sel, f) {

@@ -110,7 +110,10 @@ func (n *newest[T]) get() []T {
 // streamHistory writes rows as they are found, and goes on with what comes if q says so.
 func (s *server) streamHistory(w http.ResponseWriter, r *http.Request, sel *selection, f *frame) error {
 	n := s.narrator(sel, f.cluster)
-	out := s.lines(w)
+	out, err := s.lines(w, r, f.envelope("history", sel.since.Time, sel.until.Time))
+	if err != nil {
+		return err
+	}
 	defer out.close()
 	if sel.q.Limit != nil {
 		kept, err := n.collect(r.Context(), f.seq, &History{})

@@ -3,6 +3,7 @@ package api
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 // so that neither end nor anything between takes the silence for a broken connection. The
 // answer of a stream that fails ends with a line {"problem":…} and is cut off.
 type lines struct {
+	ctx    context.Context // of the request
 	rc     *http.ResponseController
 	beat   time.Duration
 	once   sync.Once
@@ -28,14 +30,23 @@ type lines struct {
 	begun bool  // upToDate was called, so that an empty line tells the truth
 }
 
-func (s *server) lines(w http.ResponseWriter) *lines {
+// headerEnvelope holds, of an answer in lines, what it says about itself: the JSON of an
+// [Envelope].
+const headerEnvelope = "Offsetledger-Envelope"
+
+func (s *server) lines(w http.ResponseWriter, r *http.Request, e Envelope) (*lines, error) {
+	about, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
 	w.Header().Set("Content-Type", typeLines)
+	w.Header().Set(headerEnvelope, string(about))
 	l := &lines{
-		rc: http.NewResponseController(w), buf: bufio.NewWriterSize(w, 32<<10), beat: s.Heartbeat,
+		ctx: r.Context(), rc: http.NewResponseController(w), buf: bufio.NewWriterSize(w, 32<<10), beat: s.Heartbeat,
 		done: make(chan struct{}), beaten: make(chan struct{}),
 	}
 	go l.heartbeat()
-	return l
+	return l, nil
 }
 
 // write adds one row, which is sent when the buffer is full or [lines.upToDate] says so.
@@ -109,17 +120,17 @@ func (l *lines) broken() bool {
 	return l.err != nil
 }
 
-// fail ends the stream with the reason, if there is anybody to tell, and cuts it off.
+// fail ends the stream with the reason and cuts it off. If nobody is listening any more there
+// is nothing to fail.
 func (l *lines) fail(err error) error {
+	if l.ctx.Err() != nil {
+		return nil
+	}
 	var p *Problem
 	if !errors.As(err, &p) {
 		p = problem(CodeInternal, "%v", err)
 	}
 	l.write(map[string]*Problem{"problem": p})
-	l.mu.Lock()
-	l.buf.Flush() //nolint:errcheck // the answer is cut off anyway
-	l.rc.Flush()  //nolint:errcheck // the same
-	l.mu.Unlock()
 	l.close()
 	panic(http.ErrAbortHandler)
 }
@@ -131,6 +142,6 @@ func (l *lines) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err == nil {
-		l.err = l.buf.Flush()
+		l.err = errors.Join(l.buf.Flush(), l.rc.Flush())
 	}
 }
