@@ -17,13 +17,14 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
-// Environment variables beside those of the stores' passwords. What a flag says counts more,
+// Environment variables. Beside these, every property that is honoured has one of the name
+// that [EnvName] makes, its passwords too. What a flag says counts more than the environment,
 // what the properties file says counts less.
 const (
 	EnvBootstrapServers = "OFFSETLEDGER_BOOTSTRAP_SERVERS"
 	EnvCommandConfig    = "OFFSETLEDGER_COMMAND_CONFIG"
-	envSASLUsername     = "OFFSETLEDGER_SASL_USERNAME"
-	envSASLPassword     = "OFFSETLEDGER_SASL_PASSWORD"
+	EnvSASLUsername     = "OFFSETLEDGER_SASL_USERNAME" // in the place of the one in sasl.jaas.config
+	EnvSASLPassword     = "OFFSETLEDGER_SASL_PASSWORD" // likewise
 )
 
 // Flags are what the command line says of Kafka, and what it is to be read with.
@@ -82,31 +83,30 @@ func (s *settings) notes(k Kafka) []string {
 	var idle []string
 	for _, key := range honoured {
 		if s.has(key) && (strings.HasPrefix(key, "ssl.") && k.tls == nil || strings.HasPrefix(key, "sasl.") && k.sasl == nil) {
-			idle = append(idle, key)
+			idle = append(idle, s.origin(key))
 		}
 	}
 	if len(idle) > 0 {
-		notes = append(notes, fmt.Sprintf("%s: without effect, since %s is %s: %s", s.file, keyProtocol, k.Protocol, strings.Join(idle, ", ")))
+		notes = append(notes, fmt.Sprintf("without effect, since %s is %s: %s", keyProtocol, k.Protocol, strings.Join(idle, ", ")))
 	}
 	return notes
 }
 
 func (k *Kafka) setBrokers(s *settings, flag string) error {
-	from, list := "--bootstrap-servers", flag
+	list := flag
 	if list == "" {
-		from = EnvBootstrapServers
-		list, _ = s.lookupEnv(EnvBootstrapServers)
-	}
-	if list == "" {
-		from, list = s.file+": "+keyBootstrap, s.value(keyBootstrap)
+		list = s.value(keyBootstrap)
 	}
 	for item := range strings.SplitSeq(list, ",") {
 		if item = strings.TrimSpace(item); item == "" {
 			continue
 		}
 		addr, err := brokerAddr(item)
+		if err != nil && flag != "" {
+			return fmt.Errorf("--bootstrap-servers: %w", err)
+		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", from, err)
+			return s.fault(keyBootstrap, err.Error())
 		}
 		k.Brokers = append(k.Brokers, addr)
 	}
@@ -182,14 +182,14 @@ func (k *Kafka) setSASL(s *settings) error {
 			return s.fault(keyJAAS, fmt.Sprintf("its login module is not the one of %s, %s", k.Mechanism, modules[k.Mechanism]))
 		}
 	}
-	if v, ok := s.lookupEnv(envSASLUsername); ok {
+	if v, ok := s.lookupEnv(EnvSASLUsername); ok {
 		l.username = v
 	}
-	if v, ok := s.lookupEnv(envSASLPassword); ok {
+	if v, ok := s.lookupEnv(EnvSASLPassword); ok {
 		l.password = v
 	}
 	if l.username == "" || l.password == "" {
-		return s.fault(keyJAAS, fmt.Sprintf("no username and password: set them there, or by %s and %s", envSASLUsername, envSASLPassword))
+		return s.fault(keyJAAS, fmt.Sprintf("no username and password: set them there, or by %s and %s", EnvSASLUsername, EnvSASLPassword))
 	}
 	k.Username = l.username
 	k.sasl = mechanism(k.Mechanism, l)

@@ -153,8 +153,32 @@ func TestSecurityThatTheProtocolLeavesIdleIsTold(t *testing.T) {
 	_, notes, err := load(t, "sasl.mechanism=PLAIN\nssl.truststore.location=/x\n")
 	require.NoError(t, err)
 	require.Len(t, notes, 1)
-	require.True(t, strings.HasSuffix(notes[0],
-		"without effect, since security.protocol is PLAINTEXT: sasl.mechanism, ssl.truststore.location"), notes[0])
+	require.Equal(t, "without effect, since security.protocol is PLAINTEXT: sasl.mechanism, ssl.truststore.location", notes[0])
+}
+
+func TestTheEnvironmentAloneIsEnough(t *testing.T) {
+	vars := map[string]string{
+		"OFFSETLEDGER_BOOTSTRAP_SERVERS": "kafka:9093", "OFFSETLEDGER_SECURITY_PROTOCOL": "SASL_SSL",
+		"OFFSETLEDGER_SASL_MECHANISM": "SCRAM-SHA-512", "OFFSETLEDGER_SASL_USERNAME": "alice", "OFFSETLEDGER_SASL_PASSWORD": "pw",
+		"OFFSETLEDGER_SSL_TRUSTSTORE_LOCATION": "",
+	}
+	k, notes, err := config.Load(config.Flags{LookupEnv: env(vars)})
+	require.NoError(t, err)
+	require.Empty(t, notes)
+	require.Equal(t, "kafka:9093 SASL_SSL SCRAM-SHA-512 as alice", k.String())
+
+	vars["OFFSETLEDGER_SASL_MECHANISM"] = "GSSAPI"
+	_, _, err = config.Load(config.Flags{LookupEnv: env(vars)})
+	require.EqualError(t, err, "OFFSETLEDGER_SASL_MECHANISM: GSSAPI is not supported: want PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")
+
+	vars["OFFSETLEDGER_SECURITY_PROTOCOL"] = "PLAINTEXT"
+	_, notes, err = config.Load(config.Flags{LookupEnv: env(vars)})
+	require.NoError(t, err)
+	require.Equal(t, []string{"without effect, since security.protocol is PLAINTEXT: OFFSETLEDGER_SASL_MECHANISM"}, notes)
+
+	vars["OFFSETLEDGER_BOOTSTRAP_SERVERS"] = "kafka:x"
+	_, _, err = config.Load(config.Flags{LookupEnv: env(vars)})
+	require.EqualError(t, err, `OFFSETLEDGER_BOOTSTRAP_SERVERS: "kafka:x" has no port that a broker could listen on`)
 }
 
 func TestReferencesToProviders(t *testing.T) {

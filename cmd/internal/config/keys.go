@@ -29,6 +29,7 @@ const (
 	keyProviders      = "config.providers"
 )
 
+// honoured are all of them, in the order in which notes name them.
 var honoured = []string{
 	keyBootstrap, keyProtocol, keyMechanism, keyJAAS,
 	keyTrustLocation, keyTrustType, keyTrustPassword, keyTrustCerts,

@@ -11,13 +11,6 @@ import (
 	"strings"
 )
 
-// Environment variables of the passwords of stores and keys.
-const (
-	envTrustPassword = "OFFSETLEDGER_SSL_TRUSTSTORE_PASSWORD"
-	envStorePassword = "OFFSETLEDGER_SSL_KEYSTORE_PASSWORD"
-	envKeyPassword   = "OFFSETLEDGER_SSL_KEY_PASSWORD"
-)
-
 // tlsConfig is what the ssl.* settings say. Without a trust store the system's authorities are
 // trusted, as Java trusts its own.
 func (s *settings) tlsConfig() (*tls.Config, error) {
@@ -92,7 +85,6 @@ func (s *settings) setIdentification(c *tls.Config) error {
 
 // setTrust reads the trust store.
 func (s *settings) setTrust(c *tls.Config) error {
-	password, _ := s.secret(envTrustPassword, keyTrustPassword)
 	location, inline := s.value(keyTrustLocation), s.value(keyTrustCerts)
 	var store contents
 	var err error
@@ -107,7 +99,7 @@ func (s *settings) setTrust(c *tls.Config) error {
 		}
 		store, err = readPEM([]byte(inline), "")
 	default:
-		store, err = s.readStore(keyTrustLocation, keyTrustType, password, "")
+		store, err = s.readStore(keyTrustLocation, keyTrustType, s.value(keyTrustPassword), "")
 	}
 	if err != nil {
 		return s.fault(at, err.Error())
@@ -124,8 +116,7 @@ func (s *settings) setTrust(c *tls.Config) error {
 
 // setIdentity reads the key store: the client's own certificate.
 func (s *settings) setIdentity(c *tls.Config) error {
-	password, _ := s.secret(envStorePassword, keyStorePassword)
-	keyPassword, _ := s.secret(envKeyPassword, keyKeyPassword)
+	keyPassword := s.value(keyKeyPassword)
 	location, key, chain := s.value(keyStoreLocation), s.value(keyStoreKey), s.value(keyStoreChain)
 	var store contents
 	var err error
@@ -146,7 +137,7 @@ func (s *settings) setIdentity(c *tls.Config) error {
 		}
 		store, err = readPEM([]byte(key+"\n"+chain), keyPassword)
 	default:
-		store, err = s.readStore(keyStoreLocation, keyStoreType, password, keyPassword)
+		store, err = s.readStore(keyStoreLocation, keyStoreType, s.value(keyStorePassword), keyPassword)
 	}
 	if err != nil {
 		return s.fault(at, err.Error())
