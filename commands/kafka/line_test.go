@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/offsetledger/offsetledger/commands/kafka/kafkatest"
 	"github.com/offsetledger/offsetledger/ledger"
@@ -81,10 +82,9 @@ func (s *source) within(producerID int64, group, topic string, partition int32, 
 }
 
 func (s *source) commit(group, topic string, partition int32, at int64) *kgo.Record {
-	t, _ := ledger.AtMillis(s.at).Std()
-	return kafkatest.Commit{
-		Group: group, Topic: topic, Partition: partition, At: at, LeaderEpoch: -1, Time: t, Version: 3,
-	}.Record()
+	v := kmsg.NewOffsetCommitValue()
+	v.Version, v.Offset, v.LeaderEpoch, v.CommitTimestamp = 3, at, -1, s.at
+	return &kgo.Record{Key: kafkatest.OffsetKey(group, topic, partition), Value: v.AppendTo(nil)}
 }
 
 func (s *source) tombstone(group, topic string, partition int32) sourceRecord {
