@@ -30,7 +30,9 @@ func (e *Event) appendColumns(b []byte, rows []Offset) []byte {
 	sourceOffset, other := first.SourceOffset, uint64(0)
 	for i := range rows {
 		r := &rows[i]
-		k.add(r.Topic, &r.TopicID, r.Partition)
+		if !k.follows(r.Topic, &r.TopicID, r.Partition) {
+			k.addOther(r.Topic, &r.TopicID, r.Partition)
+		}
 		ats[i] = r.At
 		other |= r.Effective.biased ^ first.Effective.biased |
 			r.CommitTime.biased ^ first.CommitTime.biased |

@@ -44,12 +44,19 @@ func newKeys() *keys { return keysPool.Get().(*keys) }
 
 // add takes the next row. Rows of one topic with neighbouring partitions cost next to nothing.
 func (k *keys) add(topic string, id *uuid.UUID, partition int32) {
-	if partition == k.next && topic == k.topic.name && *id == k.topic.id && k.n > 0 {
-		k.n++
-		k.next++
-		return
+	if !k.follows(topic, id, partition) {
+		k.addOther(topic, id, partition)
 	}
-	k.addOther(topic, id, partition)
+}
+
+// follows takes the next row if it is what is expected after the one before.
+func (k *keys) follows(topic string, id *uuid.UUID, partition int32) bool {
+	if k.n == 0 || partition != k.next || topic != k.topic.name || *id != k.topic.id {
+		return false
+	}
+	k.n++
+	k.next++
+	return true
 }
 
 func (k *keys) addOther(topic string, id *uuid.UUID, partition int32) {
