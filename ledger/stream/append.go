@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/offsetledger/offsetledger/ledger"
 )
@@ -44,7 +45,8 @@ type appender struct {
 	queue   []*transaction // waiting, oldest first
 	writing bool           // there is a leader
 
-	batches uint64 // count of batches; the leader's
+	batches uint64    // count of batches; the leader's
+	looked  time.Time // when a leader last looked who else writes; the leader's
 }
 
 // state is where a transaction stands. It is guarded by appender.mu.

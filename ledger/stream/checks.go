@@ -71,7 +71,7 @@ func Checks(ctx context.Context, nc *nats.Conn, cfg Config) ([]Check, error) {
 func (l *Log) Checks(ctx context.Context) ([]Check, error) {
 	info, err := l.info(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("check stream %s: %w", l.cfg.Name, err)
+		return nil, fmt.Errorf("check stream %s: %w", l.cfg.Name, opening(err))
 	}
 	return l.checks(ctx, info), nil
 }
@@ -94,9 +94,9 @@ func settingChecks(c jetstream.StreamConfig) []Check {
 	foreign := c.Mirror != nil || len(c.Sources) > 0 || c.SubjectTransform != nil
 	return []Check{
 		check("storage", c.Storage == jetstream.FileStorage, "storage is %s, has to be file", strings.ToLower(c.Storage.String())),
-		check("persist", c.PersistMode == jetstream.DefaultPersistMode, "persist mode is %s, has to be default", c.PersistMode),
+		check("persist", c.PersistMode == jetstream.DefaultPersistMode, "persist mode is %s, has to be default", strings.ToLower(c.PersistMode.String())),
 		check("limits", !limits, "messages %d, bytes %d, age %s, messages per subject %d; has to be without limit", c.MaxMsgs, c.MaxBytes, c.MaxAge, c.MaxMsgsPerSubject),
-		check("discard", c.Discard == jetstream.DiscardNew, "discard is %s, has to be new", strings.ToLower(c.Discard.String())),
+		check("discard", c.Discard == jetstream.DiscardNew, "discard is %s, has to be new", strings.TrimPrefix(strings.ToLower(c.Discard.String()), "discard")),
 		check("retention", c.Retention == jetstream.LimitsPolicy, "retention is %s, has to be limits", strings.ToLower(c.Retention.String())),
 		check("deny delete", c.DenyDelete, "deleting messages is denied: %t, has to be", c.DenyDelete),
 		check("deny purge", c.DenyPurge, "purging is denied: %t, has to be", c.DenyPurge),

@@ -146,7 +146,7 @@ func Create(ctx context.Context, nc *nats.Conn, cfg Config) (*Log, error) {
 		return nil, fmt.Errorf("create stream %s: %w", l.cfg.Name, err)
 	}
 	if _, err := l.js.CreateStream(ctx, l.cfg.settings(incarnation)); err != nil {
-		return nil, fmt.Errorf("create stream %s: %w", l.cfg.Name, known(err))
+		return nil, fmt.Errorf("create stream %s: %w", l.cfg.Name, opening(known(err)))
 	}
 	return l, l.open(ctx)
 }
@@ -184,7 +184,7 @@ func newLog(ctx context.Context, nc *nats.Conn, cfg Config) (*Log, error) {
 func (l *Log) open(ctx context.Context) error {
 	info, err := l.info(ctx)
 	if err != nil {
-		return fmt.Errorf("open stream %s: %w", l.cfg.Name, err)
+		return fmt.Errorf("open stream %s: %w", l.cfg.Name, opening(err))
 	}
 	checks := l.checks(ctx, info)
 	if err := refusal(l.cfg.Name, checks); err != nil {

@@ -111,17 +111,24 @@ func (l *Log) leaderGet(ctx context.Context, req getRequest) (stored, error) {
 	return resp.Message, nil
 }
 
-// directGet asks whichever server has the stream.
+// directGet asks whichever server has the stream. The position of the message is in headers, and
+// so is that there is none.
 func (l *Log) directGet(ctx context.Context, seq uint64) (stored, error) {
-	s, err := l.js.Stream(ctx, l.cfg.Name)
+	answer, err := l.request(ctx, &nats.Msg{Subject: "$JS.API.DIRECT.GET." + l.cfg.Name, Data: fmt.Appendf(nil, `{"seq":%d}`, seq)})
 	if err != nil {
-		return stored{}, known(err)
+		return stored{}, err
 	}
-	m, err := s.GetMsg(ctx, seq)
+	if status := answer.Header.Get("Status"); status != "" {
+		if status == "404" {
+			return stored{}, jetstream.ErrMsgNotFound
+		}
+		return stored{}, fmt.Errorf("answer of the server: status %s", status)
+	}
+	at, err := time.Parse(time.RFC3339Nano, answer.Header.Get("Nats-Time-Stamp"))
 	if err != nil {
-		return stored{}, known(err)
+		return stored{}, fmt.Errorf("answer of the server: %w", err)
 	}
-	return stored{Subject: m.Subject, Seq: m.Sequence, Data: m.Data, Time: m.Time}, nil
+	return stored{Subject: answer.Header.Get("Nats-Subject"), Seq: seq, Data: answer.Data, Time: at}, nil
 }
 
 // requestTimeout bounds a request whose context has no deadline of its own.
@@ -165,6 +172,17 @@ func (l *Log) checked(ctx context.Context, atLeast uint64) (*jetstream.StreamInf
 	return info, nil
 }
 
+var errEnable = fmt.Errorf("%w: enable JetStream on the NATS server, for the account of this connection", ErrNoJetStream)
+
+// opening says of a server on which nobody answers for JetStream that it has none. Later, when
+// it has been there, that can be a server that is starting.
+func opening(err error) error {
+	if errors.Is(err, nats.ErrNoResponders) {
+		return errEnable
+	}
+	return err
+}
+
 // known turns the errors of NATS that callers have to tell apart into those of this package.
 // They are told apart by code.
 func known(err error) error {
@@ -177,7 +195,7 @@ func known(err error) error {
 	case errors.Is(err, jetstream.ErrStreamNameAlreadyInUse):
 		return ErrExists
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
-		return fmt.Errorf("%w: enable JetStream for this account of the NATS server", ErrNoJetStream)
+		return errEnable
 	case errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeMessageNotFound:
 		return jetstream.ErrMsgNotFound
 	}

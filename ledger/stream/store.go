@@ -79,12 +79,12 @@ func (l *Log) conflict(ctx context.Context, t *transaction) (*ledger.ConflictErr
 	return nil, nil
 }
 
-// How long publish waits for an answer before it goes to look, and between tries. The server
-// knows an append by its id for duplicateWindow, so that it has to be tried again within.
-const (
-	answerWait = 4 * time.Second
-	retryPause = 50 * time.Millisecond
-)
+// retryPause is how long to wait before trying something again.
+const retryPause = 50 * time.Millisecond
+
+// answerWait is how long a try waits for its answer before publish goes to look. The server
+// knows an append by its id for duplicateWindow, and the next try has to come well within.
+func (c Config) answerWait() time.Duration { return min(c.AppendTimeout/8, 2*duplicateWindow/5) }
 
 // errRefused: an expectation of the batch did not hold.
 var errRefused = errors.New("expectation refused")
@@ -103,10 +103,7 @@ func (l *Log) publish(ctx context.Context, batch []*transaction) (uint64, error)
 		out := l.send(ctx, msgs)
 		switch out.kind {
 		case outcomeStored:
-			if seen := l.seen.Load(); out.first <= seen {
-				return 0, fmt.Errorf("%w: sequence %d was there already and was given out again", ErrReplaced, out.first)
-			}
-			return out.first, nil
+			return out.first, l.stillOurs(ctx, out.first)
 		case outcomeFailed:
 			return 0, out.err
 		case outcomeRefused:
@@ -129,6 +126,30 @@ func (l *Log) publish(ctx context.Context, batch []*transaction) (uint64, error)
 			return 0, unknownIf(lost, errors.Join(out.err, err))
 		}
 	}
+}
+
+// strangersEvery is how often at most an append looks who else writes to the stream.
+const strangersEvery = time.Second
+
+// stillOurs fails with ErrReplaced when a batch has just been stored in another stream than the
+// one that was opened. As long as sequences follow each other that cannot be; when they do not,
+// somebody else writes to the stream, or it is another.
+func (l *Log) stillOurs(ctx context.Context, first uint64) error {
+	seen := l.seen.Load()
+	if first == seen+1 {
+		return nil
+	}
+	if first <= seen {
+		return fmt.Errorf("%w: sequence %d was there already and was given out again", ErrReplaced, first)
+	}
+	if time.Since(l.appender.looked) < strangersEvery {
+		return nil
+	}
+	l.appender.looked = time.Now()
+	if _, err := l.checked(ctx, first); errors.Is(err, ErrReplaced) || errors.Is(err, ErrNotFound) {
+		return err
+	}
+	return nil
 }
 
 // unknownIf says of err whether it leaves the outcome open.

@@ -109,7 +109,7 @@ const (
 // send publishes messages as one and waits for the answer. Only the last asks for one: what
 // went wrong with an earlier message of a batch shows there.
 func (l *Log) send(ctx context.Context, msgs []*nats.Msg) outcome {
-	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.answerWait())
 	defer cancel()
 	if l.nc.IsClosed() {
 		return outcome{kind: outcomeFailed, err: nats.ErrConnectionClosed}
