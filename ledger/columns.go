@@ -47,7 +47,7 @@ func (e *Event) appendColumns(b []byte, rows []Offset) []byte {
 		sourceOffset += step
 	}
 	b = k.append(b)
-	b = appendBased(b, 7, 8, ats)
+	b = appendBased(b, 7, 8, ats, k.runs)
 	k.release()
 	return e.appendOthers(b, rows, other != 0)
 }
@@ -125,37 +125,6 @@ func appendElements(b []byte, num protowire.Number, n int, element func(int) uin
 	b, mark := open(b, num)
 	for i := range n {
 		b = protowire.AppendVarint(b, element(i))
-	}
-	return shut(b, mark)
-}
-
-// appendBased writes a column of offsets as differences to a base, which is the least offset
-// if that makes them shorter, else 0. All rows alike need no column at all.
-func appendBased(b []byte, base, num protowire.Number, offsets []int64) []byte {
-	least, most := offsets[0], offsets[0]
-	for _, v := range offsets {
-		least, most = min(least, v), max(most, v)
-	}
-	from := least
-	if least >= 0 && least != most && protowire.SizeVarint(uint64(most-least)) == protowire.SizeVarint(uint64(most)) {
-		from = 0
-	}
-	b = putSint(b, base, from)
-	if least == most {
-		return b
-	}
-	b, mark := open(b, num)
-	for _, offset := range offsets {
-		switch v := uint64(offset - from); {
-		case v < 1<<7:
-			b = append(b, byte(v))
-		case v < 1<<14:
-			b = append(b, byte(v)|0x80, byte(v>>7))
-		case v < 1<<21:
-			b = append(b, byte(v)|0x80, byte(v>>7)|0x80, byte(v>>14))
-		default:
-			b = protowire.AppendVarint(b, v)
-		}
 	}
 	return shut(b, mark)
 }

@@ -20,7 +20,7 @@ func (e *Event) appendWatermarks(b []byte, w *Watermarks) []byte {
 	if n > 0 {
 		stable := func(i int) uint64 { return protowire.EncodeZigZag(rows[i].LogEnd - rows[i].LastStable) }
 		start := func(i int) uint64 { return uint64(rows[i].LogStart) }
-		b = appendBased(b, 9, 10, ends)
+		b = appendBased(b, 9, 10, ends, k.runs)
 		b = appendColumn(b, 11, count(n, stable), stable)
 		b = appendColumn(b, 12, count(n, start), start)
 	}
@@ -58,7 +58,7 @@ func (e *Event) appendLines(b []byte, lines []SourceLine) []byte {
 	through := func(i int) Time { return lines[i].CompleteThrough }
 	b = putUint(b, 5, uint64(n))
 	b = appendColumn(b, 6, count(n, partition), partition)
-	b = appendBased(b, 7, 8, nexts)
+	b = appendBased(b, 7, 8, nexts, nil)
 	b = appendColumn(b, 9, count(n, epoch), epoch)
 	b = appendTimes(b, 10, count(n, effective), e.Time, Time{}, effective)
 	b = appendTimes(b, 11, count(n, through), e.Time, Time{}, through)
@@ -86,7 +86,7 @@ func (e *Event) appendOpen(b []byte, line int, o *OpenTransaction) []byte {
 			return protowire.EncodeZigZag(rows[i].Position - o.First - int64(i))
 		}
 		b = appendStrings(b, 11, count(n, group), group)
-		b = appendBased(b, 12, 13, ats)
+		b = appendBased(b, 12, 13, ats, k.runs)
 		b = appendColumn(b, 14, count(n, position), position)
 	}
 	k.release()

@@ -56,6 +56,7 @@ func TestDamagedNamesTheField(t *testing.T) {
 		{"four elements for three rows", withRows(uintField(1, 3), topic, bytesField(9, 1, 2, 3, 4)), "Rows.leader_epoch"},
 		{"an element that is cut", withRows(uintField(1, 2), topic, bytesField(6, 1, 0x80)), "Rows.partition"},
 		{"two texts for three rows", withRows(uintField(1, 3), topic, bytesField(10), bytesField(10)), "Rows.metadata"},
+		{"two bases for three runs", withRows(uintField(1, 3), topic, bytesField(4, 1, 1, 1), bytesField(5, 0, 0, 0), bytesField(7, 2, 4)), "Rows.at_base"},
 		{"a column that is not packed", withRows(uintField(1, 3), topic, uintField(8, 1)), "Rows.at"},
 		{"an error code beyond 16 bits", withRows(uintField(1, 1), topic, bytesField(15, 0x80, 0x80, 0x04)), "Rows.error_code"},
 		{"a ninth flag", withRows(uintField(1, 1), topic, bytesField(16, 0x80, 0x02)), "Rows.flags"},

@@ -24,6 +24,7 @@ type Decoder struct {
 	texts    texts // metadata, reasons and the like
 	columns  rowColumns
 	elements []uint64
+	bases    []uint64
 	messages [30][]byte // of the event, until its id and time are known; valid if seen
 	topic    string     // of the run before, likely to be the same again
 	budget   int        // rows that the event may still have

@@ -98,6 +98,42 @@ func (d *Decoder) every(f *fields, num protowire.Number, n int, set func(int, ui
 	}
 }
 
+// offsets returns the offsets of a column that is written as differences to a base, one for
+// all rows or one for each run. They are good until the next call.
+func (d *Decoder) offsets(f *fields, base, num protowire.Number, n int) []uint64 {
+	c := &d.columns
+	from, byRun := c.shared(base)
+	if byRun {
+		d.bases = slices.Grow(d.bases[:0], len(c.runs))[:len(c.runs)]
+		f.unpack(base, c.packed[base], d.bases)
+	}
+	offsets, vary := c.shared(num)
+	if vary {
+		d.each(f, num, n)
+	} else {
+		d.elements = slices.Grow(d.elements[:0], n)[:n]
+		for i := range d.elements {
+			d.elements[i] = offsets
+		}
+	}
+	switch rest := d.elements; {
+	case byRun:
+		for i, r := range c.runs {
+			add(rest[:r.rows], uint64(protowire.DecodeZigZag(d.bases[i])))
+			rest = rest[r.rows:]
+		}
+	case from != 0:
+		add(rest, uint64(protowire.DecodeZigZag(from)))
+	}
+	return d.elements
+}
+
+func add(offsets []uint64, base uint64) {
+	for i := range offsets {
+		offsets[i] += base
+	}
+}
+
 // runs reads the table of topics and the runs of c, so that they hold c.rows rows.
 func (d *Decoder) runs(f *fields) {
 	c := &d.columns

@@ -7,7 +7,6 @@ import (
 func (d *Decoder) watermarks(b []byte, w *Watermarks) (unknown []byte, err error) {
 	c := &d.columns
 	c.reset()
-	var base int64
 	f := fields{schema: &watermarksSchema, rest: b}
 	for f.next() {
 		switch {
@@ -16,9 +15,7 @@ func (d *Decoder) watermarks(b []byte, w *Watermarks) (unknown []byte, err error
 			w.Shard = f.int32()
 		case f.num == 8:
 			w.Complete = f.bool()
-		case f.num == 9:
-			base = f.sint64()
-		case f.num >= 10 && f.num <= 12:
+		case f.num >= 9 && f.num <= 12:
 			c.pack(&f)
 		default:
 			unknown = append(unknown, f.raw...)
@@ -41,7 +38,9 @@ func (d *Decoder) watermarks(b []byte, w *Watermarks) (unknown []byte, err error
 	}
 	n := len(rows)
 	d.partitions(&f, n, func(i int, p int32) { rows[i].Partition = p })
-	d.every(&f, 10, n, func(i int, v uint64) { rows[i].LogEnd = base + int64(v) })
+	for i, v := range d.offsets(&f, 9, 10, n) {
+		rows[i].LogEnd = int64(v)
+	}
 	d.every(&f, 11, n, func(i int, v uint64) { rows[i].LastStable = rows[i].LogEnd - protowire.DecodeZigZag(v) })
 	d.every(&f, 12, n, func(i int, v uint64) { rows[i].LogStart = int64(v) })
 	w.Rows = rows
@@ -51,7 +50,6 @@ func (d *Decoder) watermarks(b []byte, w *Watermarks) (unknown []byte, err error
 func (d *Decoder) cursor(b []byte, e *Event, cur *Cursor) (unknown []byte, err error) {
 	c := &d.columns
 	c.reset()
-	var base int64
 	var open [][]byte
 	f := fields{schema: &cursorSchema, rest: b}
 	for f.next() {
@@ -66,9 +64,7 @@ func (d *Decoder) cursor(b []byte, e *Event, cur *Cursor) (unknown []byte, err e
 			cur.Complete = f.bool()
 		case 5:
 			c.rows = int(min(f.uint(), MaxRows+1))
-		case 7:
-			base = f.sint64()
-		case 6, 8, 9, 10, 11:
+		case 6, 7, 8, 9, 10, 11:
 			c.pack(&f)
 		case 12:
 			open = append(open, f.bytes())
@@ -81,7 +77,7 @@ func (d *Decoder) cursor(b []byte, e *Event, cur *Cursor) (unknown []byte, err e
 	}
 	if n := c.rows; n > 0 {
 		cur.Lines = make([]SourceLine, n)
-		d.lines(&f, e, cur.Lines, base)
+		d.lines(&f, e, cur.Lines)
 	}
 	if f.err != nil {
 		return nil, f.err
@@ -94,10 +90,12 @@ func (d *Decoder) cursor(b []byte, e *Event, cur *Cursor) (unknown []byte, err e
 	return unknown, nil
 }
 
-func (d *Decoder) lines(f *fields, e *Event, lines []SourceLine, base int64) {
+func (d *Decoder) lines(f *fields, e *Event, lines []SourceLine) {
 	n := len(lines)
 	d.every(f, 6, n, func(i int, v uint64) { lines[i].Partition = int32(i) + unzigzag32(v) })
-	d.every(f, 8, n, func(i int, v uint64) { lines[i].Next = base + int64(v) })
+	for i, v := range d.offsets(f, 7, 8, n) {
+		lines[i].Next = int64(v)
+	}
 	d.every(f, 9, n, func(i int, v uint64) { lines[i].LeaderEpoch = Epoch{int32(uint32(v))} })
 	d.times(f, 10, n, e.Time, Time{}, func(i int, t Time) { lines[i].MaxEffective = t })
 	d.times(f, 11, n, e.Time, Time{}, func(i int, t Time) { lines[i].CompleteThrough = t })
@@ -108,7 +106,6 @@ func (d *Decoder) open(b []byte, e *Event, lines []SourceLine) error {
 	c := &d.columns
 	c.reset()
 	var o OpenTransaction
-	var base int64
 	var line uint64
 	f := fields{schema: &openSchema, rest: b}
 	for f.next() {
@@ -124,9 +121,7 @@ func (d *Decoder) open(b []byte, e *Event, lines []SourceLine) error {
 			o.Since = e.Time.plus(f.sint64())
 		case f.num == 11:
 			c.strings = append(c.strings, f.bytes())
-		case f.num == 12:
-			base = f.sint64()
-		case f.num == 13 || f.num == 14:
+		case f.num >= 12 && f.num <= 14:
 			c.pack(&f)
 		default:
 			o.unknown = append(o.unknown, f.raw...)
@@ -142,13 +137,13 @@ func (d *Decoder) open(b []byte, e *Event, lines []SourceLine) error {
 	d.runs(&f)
 	if n := c.rows; f.err == nil && n > 0 {
 		o.Rows = make([]PendingOffset, n)
-		d.pending(&f, &o, base)
+		d.pending(&f, &o)
 	}
 	lines[line].Open = append(lines[line].Open, o)
 	return f.err
 }
 
-func (d *Decoder) pending(f *fields, o *OpenTransaction, base int64) {
+func (d *Decoder) pending(f *fields, o *OpenTransaction) {
 	rows := o.Rows
 	n := len(rows)
 	i := 0
@@ -166,7 +161,9 @@ func (d *Decoder) pending(f *fields, o *OpenTransaction, base int64) {
 		}
 		rows[i].Group = group
 	}
-	d.every(f, 13, n, func(i int, v uint64) { rows[i].At = base + int64(v) })
+	for i, v := range d.offsets(f, 12, 13, n) {
+		rows[i].At = int64(v)
+	}
 	d.every(f, 14, n, func(i int, v uint64) {
 		rows[i].Position = o.First + int64(i) + protowire.DecodeZigZag(v)
 	})

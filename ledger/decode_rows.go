@@ -11,16 +11,13 @@ import (
 func (d *Decoder) rows(b []byte, e *Event, dst []Offset) (rows []Offset, unknown []byte, err error) {
 	c := &d.columns
 	c.reset()
-	var base int64
 	f := fields{schema: &rowsSchema, rest: b}
 	for f.next() {
 		switch {
 		case c.key(&f):
-		case f.num == 7:
-			base = f.sint64()
 		case f.num == 10:
 			c.strings = append(c.strings, f.bytes())
-		case f.num >= 8 && f.num <= 16:
+		case f.num >= 7 && f.num <= 16:
 			c.pack(&f)
 		default:
 			unknown = append(unknown, f.raw...)
@@ -34,16 +31,15 @@ func (d *Decoder) rows(b []byte, e *Event, dst []Offset) (rows []Offset, unknown
 		return nil, nil, f.err
 	}
 	dst = slices.Grow(dst[:0], c.rows)[:c.rows]
-	d.fillRows(&f, e, dst, base)
+	d.fillRows(&f, e, dst)
 	return dst, unknown, f.err
 }
 
 // fillRows writes every row once with all that the rows have in common, and then, column by
 // column, what they do not. It is long because it is the one place that knows every column,
 // in the order in which they depend on each other.
-func (d *Decoder) fillRows(f *fields, e *Event, rows []Offset, base int64) {
+func (d *Decoder) fillRows(f *fields, e *Event, rows []Offset) {
 	c, n := &d.columns, len(rows)
-	at, atVary := c.shared(8)
 	epoch, epochVary := c.shared(9)
 	effective, effectiveVary := c.shared(11)
 	commit, commitVary := c.shared(12)
@@ -52,7 +48,6 @@ func (d *Decoder) fillRows(f *fields, e *Event, rows []Offset, base int64) {
 	code, codeVary := c.shared(15)
 	flag, flagVary := c.shared(16)
 	all := Offset{
-		At:           base + int64(at),
 		LeaderEpoch:  Epoch{int32(uint32(epoch))},
 		Effective:    e.Time.plus(protowire.DecodeZigZag(effective)),
 		SourceOffset: e.Source.Offset + protowire.DecodeZigZag(source),
@@ -70,10 +65,8 @@ func (d *Decoder) fillRows(f *fields, e *Event, rows []Offset, base int64) {
 	if _, vary := c.shared(keyPartition); vary {
 		d.partitions(f, n, func(i int, p int32) { rows[i].Partition = p })
 	}
-	if atVary {
-		for i, v := range d.each(f, 8, n) {
-			rows[i].At = base + int64(v)
-		}
+	for i, v := range d.offsets(f, 7, 8, n) {
+		rows[i].At = int64(v)
 	}
 	if epochVary {
 		for i, v := range d.each(f, 9, n) {

@@ -105,6 +105,15 @@ func (m message) text(name string, i int) string {
 	return ""
 }
 
+// base is what the offset of row i is a difference to.
+func (m message) base(name string, i int) int64 {
+	run := 0
+	for l := m.list("run_rows"); run < l.Len() && i >= int(l.Get(run).Uint()); run++ {
+		i -= int(l.Get(run).Uint())
+	}
+	return m.sint(name, run)
+}
+
 // moment is the element of a column of moments: alone it is that of all rows.
 func (m message) moment(name string, i int, event int64, absent Time) Time {
 	l := m.list(name)
@@ -178,7 +187,7 @@ func foreignRows(m message, at int64, s Source) []Offset {
 	foreignKeys(m, func(i int, topic string, id uuid.UUID, p int32) {
 		r := &rows[i]
 		r.Topic, r.TopicID, r.Partition = topic, id, p
-		r.At = m.int("at_base") + int64(m.unsigned("at", i))
+		r.At = m.base("at_base", i) + int64(m.unsigned("at", i))
 		r.LeaderEpoch = EpochOf(int32(uint32(m.unsigned("leader_epoch", i))) - 1)
 		r.Metadata = m.text("metadata", i)
 		r.Effective = m.moment("effective", i, at, AtMillis(at))
@@ -208,7 +217,7 @@ func foreignPayload(m message, at int64, e *Event) {
 	if p := m.child("watermarks"); m.has("watermarks") {
 		e.Watermarks = &Watermarks{Shard: int32(p.int("shard")), Complete: p.bool("complete")}
 		foreignKeys(p, func(i int, topic string, id uuid.UUID, partition int32) {
-			end := p.int("log_end_base") + int64(p.unsigned("log_end", i))
+			end := p.base("log_end_base", i) + int64(p.unsigned("log_end", i))
 			e.Watermarks.Rows = append(e.Watermarks.Rows, Watermark{topic, id, partition, p.sint("log_start", i), end - p.sint("last_stable", i), end})
 		})
 	}
@@ -270,7 +279,7 @@ func foreignCursor(p message, at int64) *Cursor {
 	for i := range int(p.uint("lines")) {
 		c.Lines = append(c.Lines, SourceLine{
 			Partition:       int32(i) + int32(p.sint("partition", i)),
-			Next:            p.int("next_base") + int64(p.unsigned("next", i)),
+			Next:            p.sint("next_base", 0) + int64(p.unsigned("next", i)),
 			LeaderEpoch:     EpochOf(int32(uint32(p.unsigned("leader_epoch", i))) - 1),
 			MaxEffective:    p.moment("max_effective", i, at, Time{}),
 			CompleteThrough: p.moment("complete_through", i, at, Time{}),
@@ -281,7 +290,7 @@ func foreignCursor(p message, at int64) *Cursor {
 		o := OpenTransaction{ProducerID: q.int("producer_id"), First: q.int("first"), Since: q.time("since", at)}
 		foreignKeys(q, func(i int, topic string, _ uuid.UUID, partition int32) {
 			o.Rows = append(o.Rows, PendingOffset{q.text("group", i), topic, partition,
-				q.int("at_base") + int64(q.unsigned("at", i)), o.First + int64(i) + q.sint("position", i)})
+				q.base("at_base", i) + int64(q.unsigned("at", i)), o.First + int64(i) + q.sint("position", i)})
 		})
 		line := &c.Lines[q.uint("line")]
 		line.Open = append(line.Open, o)
