@@ -81,14 +81,20 @@ func (s *Story) source() ledger.Source {
 	return ledger.Source{Kind: ledger.SourceTail, Partition: Line, LeaderEpoch: ledger.EpochOf(5), Offset: s.offset}
 }
 
+// Began notes that capture began, and has read nothing yet.
+func (s *Story) Began() uint64 { return s.cursor(ledger.SourceLine{Partition: Line, Next: 0}) }
+
 // Cursor notes that capture has read everything up to now.
 func (s *Story) Cursor() uint64 {
+	return s.cursor(ledger.SourceLine{Partition: Line, Next: s.offset + 1, MaxEffective: s.now, CompleteThrough: s.now})
+}
+
+func (s *Story) cursor(line ledger.SourceLine) uint64 {
 	return s.Append(ledger.Event{
 		Kind: ledger.KindCursor, Source: ledger.Source{Kind: ledger.SourceTail},
 		Cursor: &ledger.Cursor{
 			Shard: ledger.CursorShardAll, KafkaClusterID: "kafka-1", TopicID: uuid.MustParse("5a7b5d0e-0000-4000-8000-000000000001"),
-			Complete: true,
-			Lines:    []ledger.SourceLine{{Partition: Line, Next: s.offset + 1, MaxEffective: s.now, CompleteThrough: s.now}},
+			Complete: true, Lines: []ledger.SourceLine{line},
 		},
 	})
 }

@@ -1,0 +1,120 @@
+package api_test
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/cmd/internal/api/apitest"
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// PRJ-07: capture began at 01:00 and found one commit, made at 00:30; the offset is deleted at
+// 01:40 and committed again at 02:00. Before the first row nothing is known, which is neither
+// none nor 0; after it every answer is exact.
+func TestPRJ07OutsideKnownHistoryIsUnknownAndNotNone(t *testing.T) {
+	d := start(t, nil)
+	s := apitest.Begin(t, d.ledger, "2026-11-30T01:00:00Z")
+	s.Began()
+	s.At("2026-11-30T00:30:00Z").Commit("g", "t", "", 500)
+	s.At("2026-11-30T01:40:00Z").Delete("g", "t", 1, ledger.CauseDeleted)
+	s.At("2026-11-30T02:00:00Z").Commit("g", "t", "", 510)
+	s.At("2026-11-30T03:00:00Z").Cursor()
+	for at, want := range map[string]api.OffsetRow{
+		"00:29:59Z": {Known: "unknown", Why: "before-history"},
+		"00:30:00Z": {Known: "exact", CommittedOffset: ptr(int64(500))},
+		"01:00:00Z": {Known: "exact", CommittedOffset: ptr(int64(500))},
+		"01:39:59Z": {Known: "exact", CommittedOffset: ptr(int64(500))},
+		"01:40:00Z": {Known: "none"},
+		"01:59:59Z": {Known: "none"},
+		"02:00:00Z": {Known: "exact", CommittedOffset: ptr(int64(510))},
+		"03:00:01Z": {Known: "stale", CommittedOffset: ptr(int64(510))},
+	} {
+		g, err := d.Group(t.Context(), api.Query{Group: ptr("g"), At: at})
+		require.NoError(t, err)
+		require.Len(t, g.Rows, 1, at)
+		row := g.Rows[0]
+		require.Equal(t, want, api.OffsetRow{Known: row.Known, Why: row.Why, CommittedOffset: row.CommittedOffset}, at)
+		require.Equal(t, want.Known == "none", row.DeletedAt.Known(), at)
+		require.Equal(t, want.Known == "stale", row.KnownUntil.Known(), at)
+	}
+	resp, body := d.get(t, "/api/v1/group?group=g&at=04:00Z&at=05:00Z")
+	requireProblem(t, resp, body, http.StatusBadRequest, api.CodeBadParameter)
+}
+
+// PRJ-09: one commit time lies in 2099, one is the largest number there is. Neither hides the
+// commit after it, and neither keeps the answer from being JSON.
+func TestPRJ09AbsurdCommitTimesBreakNothing(t *testing.T) {
+	d := start(t, nil)
+	s := apitest.Begin(t, d.ledger, "2026-11-30T02:00:00Z")
+	s.Cursor()
+	commit := func(at int64, commitTime ledger.Time) {
+		s.Append(ledger.Event{
+			Kind: ledger.KindCommitted, Group: "g", Source: ledger.Source{Kind: ledger.SourceTail, Partition: apitest.Line, Offset: at},
+			Offsets: []ledger.Offset{{
+				Topic: "t", At: at, SourceOffset: at, CommitTime: commitTime, Effective: ledger.AtTime(nightEnds.Add(-time.Hour)),
+			}},
+		})
+	}
+	s.At("2026-11-30T02:12:40Z")
+	commit(12, ledger.AtMillis(4070908800000))
+	commit(13, ledger.AtMillis(math.MaxInt64))
+	_, body := d.get(t, "/api/v1/group?group=g")
+	require.True(t, json.Valid([]byte(body)))
+	require.Contains(t, body, `"committed_offset":13`)
+	require.Contains(t, body, `"commit_time":9223372036854775807`)
+	g, err := d.Group(t.Context(), api.Query{Group: ptr("g")})
+	require.NoError(t, err)
+	require.Equal(t, "9223372036854775807ms", g.Rows[0].CommitTime.String())
+	_, body = d.get(t, "/api/v1/history?group=g")
+	require.Contains(t, body, `"commit_time":"2099-01-01T00:00:00.000Z"`)
+}
+
+// An answer by sequence is exact if capture was close to the present when it stored it.
+func TestBySequence(t *testing.T) {
+	d := start(t, func(c *api.Config) { c.Now = time.Now })
+	s := apitest.Begin(t, d.ledger, apitest.NightBegins)
+	s.AtTime(time.Now().Add(-time.Hour)).Cursor()
+	late := s.Commit("g", "t", "", 1)
+	prompt := s.AtTime(time.Now()).Commit("g", "t", "", 2)
+	s.Commit("g", "t", "", 3)
+	for seq, known := range map[uint64]string{late: "stale", prompt: "exact"} {
+		at := ledgerPoint(seq)
+		g, err := d.Group(t.Context(), api.Query{Group: ptr("g"), At: at})
+		require.NoError(t, err)
+		require.Equal(t, seq, g.Seq)
+		require.Equal(t, known, g.Rows[0].Known)
+		require.Equal(t, int64(seq-1), *g.Rows[0].CommittedOffset)
+	}
+	resp, _ := d.get(t, "/api/v1/group?group=g&at="+ledgerPoint(prompt))
+	require.Equal(t, `"`+ledgerPoint(prompt)+`"`, resp.Header.Get("ETag"))
+	g, err := d.Group(t.Context(), api.Query{Group: ptr("g"), At: "appended:0s"})
+	require.NoError(t, err)
+	require.Equal(t, int64(3), *g.Rows[0].CommittedOffset)
+}
+
+// A topic's partitions that the group has committed nothing for are seen to have nothing.
+func TestPRJ03PartitionsWithoutACommitAreListed(t *testing.T) {
+	d := start(t, nil)
+	s := apitest.Begin(t, d.ledger, apitest.NightBegins)
+	s.Cursor()
+	s.Topic("t", 3)
+	s.Watermarks("t", 0, 2034, 1234234, 700)
+	s.Commit("g", "t", "", 2033)
+	g, err := d.Group(t.Context(), api.Query{Group: ptr("g")})
+	require.NoError(t, err)
+	require.Len(t, g.Rows, 3)
+	require.Equal(t, int64(1), *g.TotalLag)
+	require.Zero(t, g.Unknown)
+	for _, row := range g.Rows[1:] {
+		require.Equal(t, "none", row.Known)
+		require.Nil(t, row.Lag)
+		require.Nil(t, row.CommittedOffset)
+		require.NotNil(t, row.LogEndOffset)
+	}
+}
