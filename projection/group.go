@@ -60,7 +60,6 @@ func (c *cluster) group(name string) *group {
 func (s *State) foldGroup(c *cluster, rec *ledger.Record) {
 	ev := &rec.Event
 	g := c.group(ev.Group)
-	g.lastSeq = rec.Seq
 	if ev.Source.Kind == ledger.SourceTail {
 		g.line, g.tailed = ev.Source.Partition, true
 	}
@@ -75,6 +74,7 @@ func (s *State) foldGroup(c *cluster, rec *ledger.Record) {
 	if s.later(rec, ledger.Time{}) {
 		return
 	}
+	g.lastSeq = rec.Seq
 	switch ev.Kind {
 	case ledger.KindUpdated:
 		g.rarities().managed = true
@@ -146,9 +146,18 @@ func (g *group) count(ev *ledger.Event, rows int) {
 	st.LastCommit = ev.Time
 }
 
+// kind is the protocol the group runs. One that has no group record, although all records of
+// its source partition were read, is classic too: so brokers list groups without members.
+func (g *group) kind(c *cluster) ledger.GroupType {
+	if g.members.typ == ledger.GroupTypeUnknown && g.tailed && c.capture.caughtUp(g.line) {
+		return ledger.GroupTypeClassic
+	}
+	return g.members.typ
+}
+
 func (g *group) read(c *cluster) Group {
 	out := Group{
-		Cluster: c.name, Name: g.name, Type: g.members.typ, State: g.state, Since: g.since, DeletedAt: g.deleted,
+		Cluster: c.name, Name: g.name, Type: g.kind(c), State: g.state, Since: g.since, DeletedAt: g.deleted,
 		Generation: g.members.generation, ProtocolType: g.members.protocolType, Simple: !g.members.recorded,
 		Offsets: g.live, LastSeq: g.lastSeq, Statistics: g.stats, Members: slices.Clone(g.members.list()),
 	}

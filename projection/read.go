@@ -41,7 +41,7 @@ type Group struct {
 	Simple       bool     // no group record is known: its offsets are committed by no member
 	Topics       []string // sorted: topics it ever committed to
 	Offsets      int      // partitions that have a committed offset
-	LastSeq      uint64   // of the last record about the group
+	LastSeq      uint64   // of the last record about the group that was folded
 	Statistics   Statistics
 }
 

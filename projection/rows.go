@@ -32,6 +32,7 @@ type folding struct {
 func (s *State) foldRows(c *cluster, g *group, rec *ledger.Record) {
 	ev := &rec.Event
 	if ev.Kind == ledger.KindReset && !s.later(rec, ledger.Time{}) && g.resetBehindTail(c, ev) {
+		g.lastSeq = rec.Seq
 		return
 	}
 	f := folding{s: s, c: c, g: g, rec: rec, ev: ev}
@@ -117,6 +118,7 @@ func (f *folding) commit(i int) {
 		f.passOver(r, at)
 		return
 	}
+	f.g.lastSeq = f.rec.Seq
 	cl := f.cell(i)
 	if f.ev.Source.Transactional && r.SourceOffset <= cl.position {
 		return // overtaken: no client ever read it
@@ -195,6 +197,7 @@ func (f *folding) remove(i int) {
 		f.passOver(r, at)
 		return
 	}
+	f.g.lastSeq = f.rec.Seq
 	cl := f.cell(i)
 	if f.ev.Source.Kind == ledger.SourceTail {
 		cl.position = r.SourceOffset // kept, so that it also outranks rows that still wait for their transaction
