@@ -35,9 +35,27 @@ type running struct {
 	done chan error
 }
 
+// reachable is a Kafka cluster, in-process or real.
+type reachable interface {
+	Options(more ...kgo.Opt) []kgo.Opt
+}
+
+// view folds log live until the test ends.
+func view(t testing.TB, log *ledgertest.Ledger) *projection.View {
+	v := projection.NewView()
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- v.Run(ctx, log.Follow(ctx, 1, ledger.Filter{})) }()
+	t.Cleanup(func() {
+		stop()
+		<-done
+	})
+	return v
+}
+
 // capture runs a tail that goes on where log says, until the test ends or stops it.
-func capture(t testing.TB, fake *kafkatest.Fake, log *ledgertest.Ledger, change func(*TailConfig)) *running {
-	cfg := TailConfig{Options: fake.Options(), Cluster: "c", Log: log, Interval: 100 * time.Millisecond}
+func capture(t testing.TB, kafka reachable, log *ledgertest.Ledger, change func(*TailConfig)) *running {
+	cfg := TailConfig{Options: kafka.Options(), Cluster: "c", Log: log, Interval: 100 * time.Millisecond}
 	cfg.TakeUp(folded(t, log))
 	if change != nil {
 		change(&cfg)
