@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"slices"
+
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -55,8 +57,12 @@ func (e *Event) appendColumns(b []byte, rows []Offset) []byte {
 // appendOthers writes the columns of rows other than partitions and offsets. If not vary, each
 // is the same in all rows.
 func (e *Event) appendOthers(b []byte, rows []Offset, vary bool) []byte {
-	first, n, step := &rows[0], len(rows), sourceStep(&e.Source)
+	n, step := len(rows), sourceStep(&e.Source)
+	if !vary {
+		n = 1 // to look at
+	}
 	epoch := func(i int) uint64 { return uint64(uint32(rows[i].LeaderEpoch.plusOne)) }
+	metadata := func(i int) string { return rows[i].Metadata }
 	effective := func(i int) Time { return rows[i].Effective }
 	commit := func(i int) uint64 { return protowire.EncodeZigZag(rows[i].CommitTime.diff(rows[i].Effective)) }
 	expire := func(i int) uint64 { return protowire.EncodeZigZag(rows[i].ExpireTime.diff(rows[i].CommitTime)) }
@@ -65,28 +71,13 @@ func (e *Event) appendOthers(b []byte, rows []Offset, vary bool) []byte {
 	}
 	code := func(i int) uint64 { return zigzag32(int32(rows[i].ErrorCode)) }
 	flags := func(i int) uint64 { return uint64(rows[i].Flags) }
-	metadata := func(i int) string { return rows[i].Metadata }
-	if !vary {
-		b = appendColumn(b, 9, 1, epoch)
-		b = appendStrings(b, 10, 1, metadata)
-		b = appendTimes(b, 11, 1, e.Time, e.Time, effective)
-		b = appendColumn(b, 12, 1, commit)
-		if first.ExpireTime.Known() {
-			b = appendElements(b, 13, 1, expire)
-		}
-		b = appendColumn(b, 14, 1, source)
-		b = appendColumn(b, 15, 1, code)
-		return appendColumn(b, 16, 1, flags)
-	}
+
 	b = appendColumn(b, 9, count(n, epoch), epoch)
 	b = appendStrings(b, 10, count(n, metadata), metadata)
 	b = appendTimes(b, 11, count(n, effective), e.Time, e.Time, effective)
 	b = appendColumn(b, 12, count(n, commit), commit)
-	for i := range rows {
-		if rows[i].ExpireTime.Known() {
-			b = appendElements(b, 13, count(n, expire), expire)
-			break
-		}
+	if slices.ContainsFunc(rows[:n], func(r Offset) bool { return r.ExpireTime.Known() }) {
+		b = appendElements(b, 13, count(n, expire), expire) // its default is unknown
 	}
 	b = appendColumn(b, 14, count(n, source), source)
 	b = appendColumn(b, 15, count(n, code), code)

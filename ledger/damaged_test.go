@@ -44,6 +44,8 @@ func TestDamagedNamesTheField(t *testing.T) {
 		{"a cursor event without a cursor", uintField(2, uint64(KindCursor)), "Event.cursor"},
 		{"rows without topic", withRows(uintField(1, 3)), "Rows.topic"},
 		{"a topic without rows", withRows(topic), "Rows.rows"},
+		{"metadata without rows", withRows(bytesField(10)), "Rows.rows"},
+		{"lines without number", bytesField(23, bytesField(8, 1)...), "Cursor.lines"},
 		{"two topics and no runs", withRows(uintField(1, 3), topic, topic), "Rows.topic"},
 		{"more ids than topics", withRows(uintField(1, 3), topic, bytesField(3), bytesField(3)), "Rows.topic_id"},
 		{"a topic id of one byte", withRows(uintField(1, 3), topic, bytesField(3, 1)), "Rows.topic_id"},

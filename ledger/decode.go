@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"math/bits"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -9,13 +10,17 @@ import (
 // Decode decodes one event. An event of a known kind has the payload of that kind. The event
 // shares no memory with b. Any error is a [*DamagedError].
 func Decode(b []byte) (Event, error) {
-	var d Decoder
+	d := decoders.Get().(*Decoder)
+	defer decoders.Put(d)
 	var e Event
 	if err := d.Decode(b, &e); err != nil {
 		return Event{}, err
 	}
 	return e, nil
 }
+
+// decoders of Decode; what they keep is bounded and shows in no event.
+var decoders = sync.Pool{New: func() any { return new(Decoder) }}
 
 // Decoder decodes events one after the other and reuses memory: strings that come again are
 // shared between events. The zero Decoder is ready. It is not for use by several goroutines.
@@ -85,6 +90,12 @@ func (d *Decoder) Decode(b []byte, e *Event) error {
 	if hasNotBefore {
 		e.NotBefore = e.Time.plus(notBefore)
 	}
+	return d.decodeMessages(&f, e)
+}
+
+// decodeMessages decodes the messages that came in the event, in order of their numbers: the
+// source before the rows that follow from it.
+func (d *Decoder) decodeMessages(f *fields, e *Event) error {
 	for seen := f.seen; seen != 0; seen &= seen - 1 {
 		num := protowire.Number(bits.TrailingZeros64(seen))
 		unknown, err := d.inner(e, num, d.messages[num])

@@ -58,7 +58,7 @@ func (c *rowColumns) key(f *fields) bool {
 	return true
 }
 
-// claim takes n rows from what the event may have.
+// claimRows takes n rows from what the event may have.
 func (d *Decoder) claimRows(f *fields, num protowire.Number, n int) bool {
 	if n > d.budget {
 		f.num = num
@@ -138,7 +138,7 @@ func add(offsets []uint64, base uint64) {
 func (d *Decoder) runs(f *fields) {
 	c := &d.columns
 	if c.rows == 0 {
-		if len(c.topics) > 0 || c.have != 0 {
+		if len(c.topics)+len(c.ids)+len(c.strings) > 0 || c.have != 0 {
 			f.num = keyRows
 			f.fail("columns without rows")
 		}

@@ -75,9 +75,13 @@ func (d *Decoder) cursor(b []byte, e *Event, cur *Cursor) (unknown []byte, err e
 	if f.err != nil || !d.claimRows(&f, 5, c.rows) {
 		return nil, f.err
 	}
-	if n := c.rows; n > 0 {
+	switch n := c.rows; {
+	case n > 0:
 		cur.Lines = make([]SourceLine, n)
 		d.lines(&f, e, cur.Lines)
+	case c.have != 0:
+		f.num = 5
+		f.fail("columns without lines")
 	}
 	if f.err != nil {
 		return nil, f.err
