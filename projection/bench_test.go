@@ -86,6 +86,34 @@ func BenchmarkApply(b *testing.B) {
 	})
 }
 
+// BenchmarkLimit is what the machine needs for the memory that a row touches, whatever the
+// rules: 136 bytes read, a cell of 80 changed, a Change written.
+func BenchmarkLimit(b *testing.B) {
+	rows := benchEvents()[0].Offsets
+	cells := make([][10]uint64, benchGroups*benchRows)
+	changes := make([]projection.Change, benchRows)
+	base := projection.Change{Cluster: "prod"}
+	b.ResetTimer()
+	for done := 0; done < b.N; done += benchRows {
+		at := done % len(cells)
+		for i := range rows {
+			r, c := &rows[i], &cells[at+i]
+			c[0], c[1], c[2] = uint64(r.At), uint64(r.SourceOffset), c[2]+1
+			changes[i] = base
+			changes[i].Topic, changes[i].Partition, changes[i].To = r.Topic, r.Partition, projection.Value{At: r.At, Exists: true}
+			changes[i].From.At, changes[i].CommitTime, changes[i].Time = int64(c[0]), r.CommitTime, r.Effective
+		}
+	}
+}
+
+// BenchmarkView is the time of one row when a View catches up.
+func BenchmarkView(b *testing.B) {
+	v := projection.NewView()
+	benchmarkRows(b, func(_ *projection.State, rec ledger.Record) error {
+		return v.Run(b.Context(), records([]ledger.Record{rec}))
+	})
+}
+
 // BenchmarkApplyUpTo is the time of one row when a past moment is asked for.
 func BenchmarkApplyUpTo(b *testing.B) {
 	until := ledger.AtMillis(1 << 60)

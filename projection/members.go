@@ -206,12 +206,17 @@ func (g *group) recompute(c *cluster) {
 		m.bareOutsider = m.outsider
 	}
 	for _, t := range g.topics {
-		for i := range t.cells {
-			t.cells[i].owner = 0
-		}
-		for i := range m.members {
-			g.own(c, t, i)
-		}
+		g.assignOwners(c, t)
+	}
+}
+
+// assignOwners works out which member has each partition of a topic.
+func (g *group) assignOwners(c *cluster, t *groupTopic) {
+	for i := range t.cells {
+		t.cells[i].owner = 0
+	}
+	for i := range g.members.members {
+		g.own(c, t, i)
 	}
 }
 

@@ -54,7 +54,7 @@ func (c *cluster) foldWatermarks(ev *ledger.Event) {
 		}
 		if row.TopicID != uuid.Nil && row.TopicID != t.ID {
 			t.marks = nil // a topic of the same name, but not the same log
-			t.ID = row.TopicID
+			c.identify(t, row.TopicID)
 		}
 		m := t.mark(rows[i:])
 		m.start, m.end, m.changed = row.LogStart, row.LogEnd, ev.Time
@@ -101,7 +101,7 @@ func (c *cluster) foldTopic(ev *ledger.Event) {
 		c.closeOffsets(ev.Topic, info)
 	}
 	if info.TopicID != uuid.Nil {
-		t.ID = info.TopicID
+		c.identify(t, info.TopicID)
 	}
 	if info.Deleted {
 		t.DeletedAt, t.Partitions, t.Counted = ev.Time, 0, true
@@ -112,6 +112,24 @@ func (c *cluster) foldTopic(ev *ledger.Event) {
 	}
 	t.DeletedAt = ledger.Time{}
 	t.Partitions, t.Counted = info.Partitions, true
+}
+
+// identify notes the id of a topic. Members of KIP-848 groups have their partitions by it, and
+// rows of brokers before 4.1 name none: groups that committed before it was known learn now
+// who has what.
+func (c *cluster) identify(t *topic, id uuid.UUID) {
+	if t.ID == id {
+		return
+	}
+	t.ID = id
+	for _, g := range c.groups {
+		if g.members.typ != ledger.GroupTypeConsumer || len(g.members.members) == 0 {
+			continue
+		}
+		if of := g.topic(t.Name); of != nil {
+			g.assignOwners(c, of)
+		}
+	}
 }
 
 // closeOffsets marks the offsets of a topic that is no more. A row that already names the

@@ -102,6 +102,20 @@ func TestKIP848Members(t *testing.T) {
 	require.Equal(t, projection.GroupStateDeleted, g.State)
 }
 
+// Brokers before 4.1 write no topic id into offsets, so a member that committed before the
+// topic's id was told is known as the owner of its partition from then on.
+func TestKIP848OwnersOnceTheTopicIDIsKnown(t *testing.T) {
+	id := uuid.MustParse("00000000-0000-0000-0000-00000000000a")
+	h := newHistory(t)
+	h.add(ledger.Event{Kind: ledger.KindGroup, Group: "g", Time: at(1000), Source: ledger.Source{Kind: ledger.SourceTail, Partition: 3},
+		Membership: &ledger.Membership{Type: ledger.GroupTypeConsumer, RecordType: 8, Generation: 1, Members: []ledger.Member{
+			{ID: "m1", Assigned: []ledger.TopicPartitions{{TopicID: id, Partitions: []int32{0}}}}}}})
+	require.Equal(t, projection.WhoMembersPresent, h.who(commit(1100, row(0, 5, 0))).Kind)
+
+	h.add(watermarksOf(1200, ledger.Watermark{Topic: "t", TopicID: id, LogEnd: 9}))
+	require.Equal(t, "m1", h.who(commit(1300, row(0, 6, 1))).MemberID)
+}
+
 func TestJump(t *testing.T) {
 	t.Run("far faster than ever seen", func(t *testing.T) {
 		h := newHistory(t)
