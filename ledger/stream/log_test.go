@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +13,13 @@ import (
 	"github.com/offsetledger/offsetledger/ledger/stream"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("STREAM_TEST_APPEND_IN"); dir != "" {
+		fmt.Fprintln(os.Stderr, appendUntilKilled(dir))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func newLog(t testing.TB) *stream.Log {
 	t.Helper()
