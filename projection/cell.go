@@ -19,8 +19,8 @@ type cell struct {
 	commit    ledger.Time
 	effective ledger.Time
 	metadata  string
-	still     uint32  // milliseconds from the row that last moved `at` to effective, stops at its maximum
-	rate      float32 // fastest forward move seen, in offsets per millisecond
+	still     uint32 // milliseconds from the row that last moved `at` to effective, stops at its maximum
+	rate      uint32 // fastest forward move seen, in offsets per second, stops at rateMost
 	partition int32
 	epoch     ledger.Epoch
 	topicID   uint16 // index into groupTopic.ids

@@ -166,3 +166,12 @@ func (g *group) read(c *cluster) Group {
 	}
 	return out
 }
+
+func (st *Statistics) movement(m Movement) {
+	switch m {
+	case MovementRewind:
+		st.Rewinds++
+	case MovementJump:
+		st.Jumps++
+	}
+}

@@ -12,12 +12,15 @@ import (
 const (
 	// jumpFactor is how many times faster than ever seen a move has to be.
 	jumpFactor = 10
-	// jumpFloor is the rate, in offsets per millisecond, that every reader is trusted with: a
-	// slow topic has bursts.
-	jumpFloor = 0.1
-	// jumpSpan is the time in milliseconds that a move counts as having taken at least:
-	// commits come close together, and clocks are coarse.
-	jumpSpan = 1000
+	// jumpFloor is the rate, in offsets per second, that every reader is trusted with: a slow
+	// topic has bursts.
+	jumpFloor = 100
+	// jumpSpan and jumpSpanMost bound the milliseconds that a move counts as having taken:
+	// commits come close together, and clocks are coarse; and the sums must not overflow.
+	jumpSpan     = 1000
+	jumpSpanMost = 1 << 28
+	// rateMost is where a rate stops, in offsets per second.
+	rateMost = 1 << 31
 	// jumpSamples is how many forward moves have to be known before any is too fast.
 	jumpSamples = 2
 )
@@ -29,6 +32,10 @@ func notable(m Movement) bool {
 
 // judge says how row r moves the cell, and for a jump why it is one.
 func (f *folding) judge(cl *cell, r *ledger.Offset, at ledger.Time, who *Who, planned bool) (Movement, string) {
+	if f.plain && !planned && cl.flags&^flagFast == flagExists|flagHad && r.At > cl.at && cl.at >= 0 &&
+		f.t.ids[cl.topicID] == r.TopicID {
+		return f.forward(cl, r, at, who) // as nearly all rows are
+	}
 	switch {
 	case planned || f.ev.Kind == ledger.KindReset:
 		return MovementReset, ""
@@ -57,18 +64,20 @@ func (f *folding) forward(cl *cell, r *ledger.Offset, at ledger.Time, who *Who) 
 	if who.Kind == WhoNoMember && f.g.members.everMember {
 		return MovementJump, "no member of the group made it"
 	}
-	span := max(elapsed(cl.effective, at), jumpSpan)
-	rate := float32(r.At-cl.at) / float32(span)
-	if !told(f.ev.Source.Kind) && cl.samples >= jumpSamples && rate > jumpFactor*max(cl.rate, jumpFloor) {
+	moved := r.At - cl.at
+	span := min(max(elapsed(cl.effective, at), jumpSpan), jumpSpanMost)
+	seen := int64(cl.rate)
+	if cl.samples >= jumpSamples && moved > jumpFactor*max(seen, jumpFloor)*span/1000 && !told(f.ev.Source.Kind) {
 		// Once is a jump. Twice in a row is a reader that catches up.
 		if !cl.has(flagFast) {
 			cl.flags |= flagFast
-			return MovementJump, fmt.Sprintf("%d offsets in %d ms; the fastest seen before was %.0f a second",
-				r.At-cl.at, span, cl.rate*1000)
+			return MovementJump, fmt.Sprintf("%d offsets in %d ms; the fastest seen before was %d a second", moved, span, seen)
 		}
 	}
 	cl.flags &^= flagFast
-	cl.rate = max(cl.rate, rate)
+	if moved > seen*span/1000 {
+		cl.rate = uint32(min(min(moved, math.MaxInt64/1000)*1000/span, rateMost))
+	}
 	if cl.samples < math.MaxUint8 {
 		cl.samples++
 	}

@@ -17,11 +17,12 @@ type folding struct {
 	rec *ledger.Record
 	ev  *ledger.Event
 
-	base Change      // what all Changes of the event have in common
-	t    *groupTopic // of the row before
-	next int         // index in t.cells after that of the row before
-	rows int         // folded so far
-	by   *Who        // who did it, if the source says so for all rows
+	base  Change      // what all Changes of the event have in common
+	t     *groupTopic // of the row before
+	next  int         // index in t.cells after that of the row before
+	rows  int         // folded so far
+	plain bool        // a commit that nothing else explains
+	by    *Who        // who did it, if the source says so for all rows
 
 	outsider, bareOutsider *Who // who did it, if nothing names a member
 	metadata               string
@@ -41,6 +42,7 @@ func (s *State) foldRows(c *cluster, g *group, rec *ledger.Record) {
 		Actor: ev.Actor, ActorVerified: ev.ActorVerified, Reason: ev.Reason, Plan: ev.Plan,
 		Cause: ev.Cause, CauseInferred: ev.CauseInferred,
 	}
+	f.plain = ev.Kind == ledger.KindCommitted && ev.Cause == 0
 	f.prepareWho()
 	if ev.Source.Kind == ledger.SourceManager && c.capture.source == ledger.SourceTail {
 		g.rarities().managed = true
@@ -140,14 +142,10 @@ func (f *folding) commit(i int) {
 		lost = Value{At: cl.at, Exists: true}
 	}
 	movement, evidence := f.judge(cl, r, at, who, step != nil)
-	switch movement {
-	case MovementRewind:
-		f.g.stats.Rewinds++
-	case MovementJump:
-		f.g.stats.Jumps++
-	}
 	f.set(cl, r, at)
-	if f.s.quiet && !notable(movement) {
+	if notable(movement) {
+		f.g.stats.movement(movement)
+	} else if f.s.quiet {
 		return
 	}
 	ch := f.report(i, r, at)
@@ -172,17 +170,16 @@ func (f *folding) set(cl *cell, r *ledger.Offset, at ledger.Time) {
 	} else {
 		cl.still = uint32(min(int64(cl.still)+min(elapsed(cl.effective, at), math.MaxUint32), math.MaxUint32))
 	}
-	id := f.t.idIndex(r.TopicID)
-	drop := flagTruncated | flagUnreadable | flagInferred | flagGone
-	if id == 0 || id != cl.topicID {
-		drop |= flagOldTopic
+	if id := f.t.idIndex(r.TopicID); id == 0 || id != cl.topicID {
+		cl.flags &^= flagOldTopic
+		cl.topicID = id
 	}
-	cl.flags = cl.flags&^drop | flagExists | flagHad
+	cl.flags = cl.flags&(flagOldTopic|flagFast) | flagExists | flagHad
 	if f.ev.Source.Kind == ledger.SourceTail {
 		cl.position = r.SourceOffset
 	}
 	cl.at, cl.seq, cl.commit, cl.effective = r.At, f.rec.Seq, r.CommitTime, at
-	cl.metadata, cl.epoch, cl.topicID = r.Metadata, r.LeaderEpoch, id
+	cl.metadata, cl.epoch = r.Metadata, r.LeaderEpoch
 	cl.source, cl.cause = uint8(f.ev.Source.Kind), 0
 	if f.g.rare != nil || r.ExpireTime.Known() || f.ev.NotBefore.Known() {
 		f.g.noteRare(r, f.ev.NotBefore)
