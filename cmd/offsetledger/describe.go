@@ -37,7 +37,7 @@ func (a *app) groupHeader(g *api.Group) {
 		state += " since " + since
 	}
 	fmt.Fprintf(a.stdout, "CLUSTER  %-8s   GROUP  %s   STATE  %s   MEMBERS  %d\n",
-		cell(api.Text(g.Cluster)), cell(g.Group), state, g.Members)
+		clusterName(g.Cluster), cell(g.Group), state, g.Members)
 	total := "-"
 	if g.TotalLag != nil {
 		total = strconv.FormatInt(*g.TotalLag, 10)

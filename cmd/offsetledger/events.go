@@ -89,7 +89,7 @@ func (a *app) events(cmd *cobra.Command, q api.Query, span spanFlags) error {
 	if len(answer.Rows) < answer.Total {
 		hint = "; --all, --limit, --kind"
 	}
-	a.note("%s  %d of %s%s", cell(api.Text(answer.Cluster)), len(answer.Rows), count(answer.Total, "event"), hint)
+	a.note("%s  %d of %s%s", clusterName(answer.Cluster), len(answer.Rows), count(answer.Total, "event"), hint)
 	return nil
 }
 

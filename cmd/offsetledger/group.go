@@ -85,7 +85,7 @@ func (a *app) groupList(cmd *cobra.Command, q api.Query, at string) error {
 	}
 	t := a.groupTable(&answer)
 	if a.text() {
-		fmt.Fprintf(a.stdout, "%s  %s  %s (seq %d, %s)\n", cell(api.Text(answer.Cluster)), count(len(answer.Rows), "group"),
+		fmt.Fprintf(a.stdout, "%s  %s  %s (seq %d, %s)\n", clusterName(answer.Cluster), count(len(answer.Rows), "group"),
 			instant(answer.AsOf), answer.Seq, answer.Known)
 	}
 	return printRows(a, answer.Rows, t)

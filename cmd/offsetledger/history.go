@@ -151,7 +151,7 @@ func (a *app) historyFooter(answer *api.History, q api.Query) {
 	if answer.Events < answer.TotalEvents {
 		hint = "; --all, --partitions, --movement rewind,jump,reset"
 	}
-	a.note("%s  %d of %s%s, %s%s", cell(api.Text(answer.Cluster)), answer.Events, count(answer.TotalEvents, "event"), since,
+	a.note("%s  %d of %s%s, %s%s", clusterName(answer.Cluster), answer.Events, count(answer.TotalEvents, "event"), since,
 		completeness(&answer.Coverage), hint)
 	for i := len(answer.Rows) - 1; i >= 0; i-- {
 		if r := &answer.Rows[i]; notable(r.Movement) && r.Seq > 1 {
@@ -190,7 +190,7 @@ func (a *app) nothing(answer *api.History, q api.Query) {
 
 // emptyWords says what did not happen, where, since when, and how sure that is.
 func emptyWords(what string, answer *api.History, q api.Query) string {
-	where := cell(api.Text(answer.Cluster))
+	where := clusterName(answer.Cluster)
 	if q.Group != nil {
 		where += "/" + cell(api.Text(*q.Group))
 	}

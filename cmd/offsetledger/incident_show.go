@@ -70,7 +70,7 @@ func (a *app) printIncident(cluster string, in *api.IncidentRow) error {
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(a.stdout, "%-8s  "+format+"\n", append([]any{label}, args...)...)
 	}
-	line("CLUSTER", "%-8s   GROUP  %s   INCIDENT  %s   KIND  %s", cell(api.Text(cluster)), cell(in.Group), in.ID, in.Kind)
+	line("CLUSTER", "%-8s   GROUP  %s   INCIDENT  %s   KIND  %s", clusterName(cluster), cell(in.Group), in.ID, in.Kind)
 	line("TIME", "%s to %s   PARTS  %d   REPLAYED  %s   SKIPPED  %s", instant(in.Time), instant(in.Until), in.Partitions,
 		orUnknown(in.Replayed), orUnknown(in.Skipped))
 	line("WHO", "%s", actorWords(in))

@@ -91,7 +91,7 @@ func (a *app) incidents(cmd *cobra.Command, q api.Query, span spanFlags) error {
 		fmt.Fprintf(a.stdout, "was   offsetledger group describe %s --at seq:%d\n", shellWord(newest.Group), seq-1)
 	}
 	if len(answer.Rows) < answer.Total {
-		a.note("%s  %d of %s; --limit", cell(api.Text(answer.Cluster)), len(answer.Rows), count(answer.Total, "incident"))
+		a.note("%s  %d of %s; --limit", clusterName(answer.Cluster), len(answer.Rows), count(answer.Total, "incident"))
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (a *app) incidentHeader(e *api.Envelope) {
 	if c.BehindSeconds != nil {
 		behind = fmt.Sprintf(", %.1f s behind", *c.BehindSeconds)
 	}
-	fmt.Fprintf(a.stdout, "%s  %s to %s  %s (%s%s)\n", cell(api.Text(e.Cluster)), a.clock(c.From, seconds), a.clock(c.To, seconds),
+	fmt.Fprintf(a.stdout, "%s  %s to %s  %s (%s%s)\n", clusterName(e.Cluster), a.clock(c.From, seconds), a.clock(c.To, seconds),
 		completeness(c), c.Source, behind)
 }
 

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"os/signal"
+	"strconv"
 	"testing"
 	"time"
 
@@ -60,10 +63,26 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ledger": func(ts *testscript.TestScript, _ bool, args []string) { writeLedger(t, args[0], ts.MkAbs(args[1])) },
-			"daemon": func(ts *testscript.TestScript, _ bool, args []string) { startDaemon(t, ts, ts.MkAbs(args[0])) },
+			"ledger":   func(ts *testscript.TestScript, _ bool, args []string) { writeLedger(t, args[0], ts.MkAbs(args[1])) },
+			"exitcode": exitCode,
+			"daemon":   func(ts *testscript.TestScript, _ bool, args []string) { startDaemon(t, ts, ts.MkAbs(args[0])) },
 		},
 	})
+}
+
+// exitCode is the script command "exitcode N PROGRAM ...": it runs and must end with N.
+func exitCode(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		code = failed.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if want := args[0]; strconv.Itoa(code) != want {
+		ts.Fatalf("exit code %d, not %s", code, want)
+	}
 }
 
 var stories = map[string]func(testing.TB, apitest.Appender) uint64{

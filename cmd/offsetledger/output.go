@@ -73,7 +73,7 @@ func printRows[T any](a *app, rows []T, t *table.Table) error {
 // coverageNote says in one line, if need be, how the answer falls short.
 func (a *app) coverageNote(e *api.Envelope) {
 	c := &e.Coverage
-	cluster := cell(api.Text(e.Cluster))
+	cluster := clusterName(e.Cluster)
 	if c.Problem != "" {
 		a.note("note: %s: %s", cluster, c.Problem)
 	}

@@ -16,6 +16,14 @@ func cell(t api.Text) string {
 	return t.String()
 }
 
+// clusterName spells the cluster of an answer; a ledger that holds nothing yet knows none.
+func clusterName(name string) string {
+	if name == "" {
+		return "-"
+	}
+	return api.Spell(name)
+}
+
 func cellOf(t *api.Text) string {
 	if t == nil {
 		return ""

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 )
 
 // Client asks the routes of a daemon, or of a ledger that this process has open. Problems
@@ -88,6 +89,9 @@ func (c *Client) do(ctx context.Context, path string, q Query, accept string) (*
 		var detail *url.Error
 		if errors.As(err, &detail) {
 			err = detail.Err // without the URL and all its parameters
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			return nil, fmt.Errorf("no daemon listens at %s (%w): start one with offsetledger serve", c.URL, err)
 		}
 		return nil, fmt.Errorf("ask %s: %w", c.URL, err)
 	}
