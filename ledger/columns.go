@@ -36,9 +36,9 @@ func (e *Event) appendColumns(b []byte, rows []Offset) []byte {
 			k.addOther(r.Topic, &r.TopicID, r.Partition)
 		}
 		ats[i] = r.At
-		other |= r.Effective.biased ^ first.Effective.biased |
-			r.CommitTime.biased ^ first.CommitTime.biased |
-			r.ExpireTime.biased ^ first.ExpireTime.biased |
+		other |= (r.Effective.biased ^ first.Effective.biased) |
+			(r.CommitTime.biased ^ first.CommitTime.biased) |
+			(r.ExpireTime.biased ^ first.ExpireTime.biased) |
 			uint64(r.SourceOffset^sourceOffset) |
 			uint64(uint32(r.LeaderEpoch.plusOne^first.LeaderEpoch.plusOne)) |
 			uint64(uint16(r.ErrorCode^first.ErrorCode)) | uint64(r.Flags^first.Flags) |
