@@ -56,7 +56,7 @@ var (
 )
 
 // maxIterations bounds what a file can make us compute: OpenSSL writes 2048, keytool 10,000.
-const maxIterations = 10_000_000
+const maxIterations = 1_000_000
 
 // decryptPKCS8 decrypts a private key. A wrong password shows as wrong padding, or as bytes
 // that are no key.

@@ -3,13 +3,10 @@ package config
 import (
 	"bytes"
 	"crypto"
-	"crypto/sha1"
-	"crypto/subtle"
 	"crypto/x509"
 	"errors"
 	"fmt"
 
-	"github.com/pavlo-v-chernykh/keystore-go/v4"
 	"software.sslmate.com/src/go-pkcs12"
 )
 
@@ -59,99 +56,4 @@ func readPKCS12(data []byte, password string) (contents, error) {
 		return contents{}, errStorePassword
 	}
 	return contents{}, fmt.Errorf("not readable as PKCS12: as a trust store %w; as a key store %w", trustErr, err)
-}
-
-// readJKS reads a JKS. It checks the file's digest itself, to tell a wrong password from a
-// damaged entry, and signs the copy that it hands on with no password.
-func readJKS(data []byte, password, keyPassword string) (contents, error) {
-	if len(data) < len(jksMagic)+sha1.Size {
-		return contents{}, errStorePassword
-	}
-	body, digest := data[:len(data)-sha1.Size], data[len(data)-sha1.Size:]
-	if want := jksDigest(body, password); password != "" && subtle.ConstantTimeCompare(digest, want) != 1 {
-		return contents{}, errStorePassword
-	}
-	ks := keystore.New(keystore.WithOrderedAliases())
-	if err := ks.Load(bytes.NewReader(append(bytes.Clone(body), jksDigest(body, "")...)), nil); err != nil {
-		return contents{}, fmt.Errorf("not readable as JKS: %w", err)
-	}
-	if keyPassword == "" {
-		keyPassword = password
-	}
-	var c contents
-	for _, alias := range ks.Aliases() {
-		if err := c.addJKS(ks, alias, keyPassword); err != nil {
-			return contents{}, err
-		}
-	}
-	return c, nil
-}
-
-func (c *contents) addJKS(ks keystore.KeyStore, alias, keyPassword string) error {
-	if ks.IsTrustedCertificateEntry(alias) {
-		entry, err := ks.GetTrustedCertificateEntry(alias)
-		if err != nil {
-			return fmt.Errorf("entry %s: %w", alias, err)
-		}
-		certs, err := parseChain(entry.Certificate)
-		c.trusted = append(c.trusted, certs...)
-		return err
-	}
-	stored, err := ks.GetPrivateKeyEntryCertificateChain(alias)
-	if err != nil {
-		return fmt.Errorf("entry %s: %w", alias, err)
-	}
-	chain, err := parseChain(stored...)
-	if err != nil {
-		return err
-	}
-	if len(chain) > 0 {
-		c.trusted = append(c.trusted, chain[0])
-	}
-	if c.key != nil || keyPassword == "" {
-		return nil // the first key is the one that is used; without a password none can be
-	}
-	entry, err := ks.GetPrivateKeyEntry(alias, latin1(keyPassword))
-	if err != nil {
-		return errKeyPassword
-	}
-	key, err := x509.ParsePKCS8PrivateKey(entry.PrivateKey)
-	if err != nil {
-		return fmt.Errorf("key %s: %w", alias, err)
-	}
-	c.key, c.chain = key, chain
-	return nil
-}
-
-func parseChain(stored ...keystore.Certificate) ([]*x509.Certificate, error) {
-	var out []*x509.Certificate
-	for _, s := range stored {
-		cert, err := x509.ParseCertificate(s.Content)
-		if err != nil {
-			return nil, fmt.Errorf("a certificate in it cannot be read: %w", err)
-		}
-		out = append(out, cert)
-	}
-	return out, nil
-}
-
-// jksDigest is the digest at the end of a JKS file, by which its password is checked.
-func jksDigest(body []byte, password string) []byte {
-	h := sha1.New()
-	for _, b := range latin1(password) {
-		h.Write([]byte{0, b})
-	}
-	h.Write([]byte("Mighty Aphrodite"))
-	h.Write(body)
-	return h.Sum(nil)
-}
-
-// latin1 is a password byte by byte. Characters beyond U+00FF, which a properties file can
-// hold only as escapes, match nothing.
-func latin1(s string) []byte {
-	out := make([]byte, 0, len(s))
-	for _, r := range s {
-		out = append(out, byte(r))
-	}
-	return out
 }

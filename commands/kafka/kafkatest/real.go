@@ -58,7 +58,7 @@ type Real struct {
 
 // The time a broker may take to answer, and to end when asked to.
 const (
-	startTimeout = 60 * time.Second
+	startTimeout = 2 * time.Minute // 3 s where nothing else runs
 	stopGrace    = 15 * time.Second
 )
 

@@ -91,7 +91,7 @@ func (c closing) Run() int {
 }
 
 func startBounded(cfg RealConfig) (*Real, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // jars may have to be fetched
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // jars may have to be fetched
 	defer cancel()
 	return StartReal(ctx, cfg)
 }
