@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -44,6 +44,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.incidentsCommand(),
 		a.serveCommand(),
 		a.demoCommand(),
+		a.doctorCommand(),
 		a.benchCommand(),
 		a.versionCommand(),
 	)
@@ -57,5 +58,5 @@ func oneOf(flag, value string, words ...string) error {
 			return nil
 		}
 	}
-	return usagef("--%s %s: it is one of %s", flag, value, fmt.Sprint(words))
+	return usagef("--%s %s: it is one of %s", flag, value, strings.Join(words, ", "))
 }

@@ -92,7 +92,7 @@ func (s *service) capture(cfg kafka.TailConfig) error {
 func (s *service) serveHTTP(ctx context.Context) error {
 	server := &http.Server{
 		Handler: api.NewHandler(api.Config{
-			Log: s.log, View: s.view, Status: s.status, Hosts: hostsOf(s.listener.Addr()), Logger: s.logger,
+			Log: s.log, View: s.view, Status: s.status, Ledger: ledgerReport(s.log), Hosts: hostsOf(s.listener.Addr()), Logger: s.logger,
 		}),
 		ReadHeaderTimeout: 10 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },

@@ -62,11 +62,11 @@ func (a *app) open(ctx context.Context) (*source, error) {
 	case a.apiURL != "" && a.dataDir != "":
 		return nil, usagef("--api asks a daemon and --data-dir opens a ledger without one: give one of the two")
 	case a.apiURL != "":
-		return daemon(a.apiURL), nil
+		return named(a.apiURL)
 	case a.dataDir != "":
 		return a.openSource(ctx, a.dataDir)
 	case a.getenv(envAPI) != "":
-		return daemon(a.getenv(envAPI)), nil
+		return named(a.getenv(envAPI))
 	case listening(ctx, defaultAPI):
 		return daemon(defaultAPI), nil
 	}
@@ -76,6 +76,14 @@ func (a *app) open(ctx context.Context) (*source, error) {
 			"or say where it is with --api or --data-dir", defaultAPI, dir)
 	}
 	return a.openSource(ctx, dir)
+}
+
+// named is the daemon at an address that somebody typed.
+func named(address string) (*source, error) {
+	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, usagef("%q is not the URL of a daemon; write one as %s", address, defaultAPI)
+	}
+	return daemon(address), nil
 }
 
 func daemon(url string) *source {
@@ -108,7 +116,7 @@ func (a *app) openSource(ctx context.Context, dir string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := api.NewHandler(api.Config{Log: l.log, View: l.view, Now: a.now})
+	h := api.NewHandler(api.Config{Log: l.log, View: l.view, Ledger: ledgerReport(l.log), Now: a.now})
 	return &source{Client: &api.Client{URL: "http://" + localName, Transport: api.Local(h)}, close: l.close}, nil
 }
 

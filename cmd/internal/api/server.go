@@ -44,6 +44,8 @@ type Config struct {
 	View *projection.View
 	// Status tells how capture is doing. By default there is no capture.
 	Status func() Status
+	// Ledger tells how what the events are stored in is doing; nil if nobody knows.
+	Ledger func(ctx context.Context) (Ledger, error)
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 	// Hosts are the values of the Host header that are answered, without port. By default all
@@ -67,6 +69,7 @@ const (
 	routeEvents    = "/api/v1/events"
 	routeIncidents = "/api/v1/incidents"
 	routeIncident  = "/api/v1/incidents/show"
+	routeLedger    = "/api/v1/ledger"
 	routeHealth    = "/healthz"
 	routeReady     = "/readyz"
 )
@@ -114,6 +117,7 @@ func NewHandler(c Config) http.Handler {
 		routeEvents:    {append([]string{paramTopic, paramKind, paramFollow, paramFrom}, page...), s.events},
 		routeIncidents: {append([]string{paramKind, paramReasonless}, page...), s.incidents},
 		routeIncident:  {[]string{paramCluster, paramID}, s.incident},
+		routeLedger:    {nil, s.ledger},
 		routeHealth:    {nil, s.health},
 		routeReady:     {nil, s.ready},
 	}
@@ -146,7 +150,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	rt, ok := s.routes[r.URL.Path]
 	if !ok {
-		return problem(CodeNotFound, "no such path %s; the API is at /api/v1/groups, group, history, events and incidents", Spell(r.URL.Path))
+		return problem(CodeNotFound, "no such path %s; the API is at /api/v1/groups, group, history, events, incidents and ledger", Spell(r.URL.Path))
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

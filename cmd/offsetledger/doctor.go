@@ -1,0 +1,327 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/cmd/internal/config"
+	"github.com/offsetledger/offsetledger/cmd/internal/table"
+	"github.com/offsetledger/offsetledger/commands/kafka"
+	"github.com/offsetledger/offsetledger/ledger/embedded"
+	"github.com/offsetledger/offsetledger/ledger/stream"
+)
+
+const doctorHelp = `Check, before or beside the daemon, what it needs: with -B the rights that it has on a Kafka
+cluster, one by one, and how it would capture it; and the stream that the ledger is stored in.
+Nothing is changed. It ends with 3 when something is missing that cannot be done without.
+
+  offsetledger doctor -B broker:9093 --command-config client.properties`
+
+// diagnosis is what doctor found, as it prints it in JSON.
+type diagnosis struct {
+	Kind    string       `json:"kind"` // doctor
+	Version int          `json:"version"`
+	OK      bool         `json:"ok"`
+	Kafka   *kafkaReport `json:"kafka"`  // null: no broker was named
+	Ledger  *api.Ledger  `json:"ledger"` // null: there is none
+}
+
+// kafkaReport is what a principal may do with a cluster, and what is in it.
+type kafkaReport struct {
+	Brokers          string     `json:"brokers"`
+	ClusterID        string     `json:"cluster_id"`
+	Capture          kafka.Mode `json:"capture"`
+	Why              string     `json:"why"`
+	Groups           int        `json:"groups"`
+	Topics           int        `json:"topics"`
+	Partitions       int        `json:"partitions"`
+	SourcePartitions int32      `json:"source_partitions"`
+	OldestRecord     api.Time   `json:"oldest_record"`
+	RetentionSeconds *float64   `json:"offsets_retention_seconds"`
+	// RowsPerSecond is how fast __consumer_offsets grew while doctor looked, and BytesPerDay
+	// what a ledger would grow by at that rate, at ten partitions a commit.
+	RowsPerSecond *float64     `json:"rows_per_second"`
+	BytesPerDay   *float64     `json:"bytes_per_day"`
+	Rights        []rightState `json:"rights"`
+}
+
+type rightState struct {
+	Name   string `json:"name"`
+	Known  bool   `json:"known"`
+	OK     bool   `json:"ok"`
+	Needed bool   `json:"needed"`
+	Detail string `json:"detail"`
+	Mend   string `json:"mend"`
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	var flags config.Flags
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check what the daemon needs, before or beside it",
+		Long:  doctorHelp,
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), flags) },
+	}
+	a.kafkaFlags(cmd, &flags)
+	a.sourceFlags(cmd)
+	cmd.Flags().StringVarP(&a.output, "output", "o", outTable, "table or json")
+	return cmd
+}
+
+func (a *app) doctor(ctx context.Context, flags config.Flags) error {
+	if err := oneOf("output", a.output, outTable, outJSON); err != nil {
+		return err
+	}
+	k, err := a.loadKafka(flags)
+	named := !errors.Is(err, config.ErrNoBrokers)
+	if err != nil && named {
+		return err
+	}
+	d := diagnosis{Kind: "doctor", Version: api.Version, OK: true}
+	if named {
+		if d.Kafka, d.OK, err = checkKafka(ctx, k); err != nil {
+			return err
+		}
+	}
+	if err := a.checkLedger(ctx, &d); err != nil {
+		return err
+	}
+	if d.Kafka == nil && d.Ledger == nil {
+		return usagef("nothing to check: name the brokers of a Kafka cluster with -B, or a ledger with --data-dir or --api")
+	}
+	if err := a.printDiagnosis(&d); err != nil {
+		return err
+	}
+	if !d.OK {
+		return &exitError{exitCheck, fmt.Errorf("the daemon cannot do without: %s", strings.Join(d.missing(), "; "))}
+	}
+	return nil
+}
+
+// missing names what is needed and not there, with the mend.
+func (d *diagnosis) missing() []string {
+	var out []string
+	if d.Kafka != nil {
+		for _, r := range d.Kafka.Rights {
+			if r.Needed && !r.OK {
+				out = append(out, r.Name+": "+withMend(r.Detail, r.Mend))
+			}
+		}
+		if len(out) == 0 && d.Kafka.Capture == kafka.ModeNone {
+			out = append(out, d.Kafka.Why)
+		}
+	}
+	if d.Ledger != nil {
+		for _, c := range d.Ledger.Checks {
+			if !c.OK && !c.Advice {
+				out = append(out, c.Name+": "+withMend(c.Detail, c.Mend))
+			}
+		}
+	}
+	return out
+}
+
+func withMend(detail, mend string) string {
+	if mend == "" {
+		return detail
+	}
+	return detail + "; mend: " + mend
+}
+
+// rateOver is how long doctor looks at the growth of __consumer_offsets.
+const rateOver = 2 * time.Second
+
+// bytesPerRow is what a row takes on disk at ten partitions a commit.
+const bytesPerRow = 20
+
+// checkKafka asks the cluster what this principal may do, and looks at how fast it commits.
+func checkKafka(ctx context.Context, k config.Kafka) (report *kafkaReport, ok bool, err error) {
+	options, err := k.Options()
+	if err != nil {
+		return nil, false, err
+	}
+	client, err := kgo.NewClient(options...)
+	if err != nil {
+		return nil, false, err
+	}
+	defer client.Close()
+	access := kafka.CheckAccess(ctx, client, endpoint(k))
+	report = reportAccess(k, access)
+	if access.Source > 0 {
+		if rate, err := kafka.SourceRate(ctx, client, rateOver); err == nil {
+			bytes := rate * bytesPerRow * 24 * 3600
+			report.RowsPerSecond, report.BytesPerDay = &rate, &bytes
+		}
+	}
+	return report, access.OK(), nil
+}
+
+// endpoint is how Kafka was to be reached, for explaining why it was not.
+func endpoint(k config.Kafka) kafka.Endpoint {
+	return kafka.Endpoint{Brokers: k.Brokers, TLS: strings.HasSuffix(k.Protocol, "SSL"), SASL: k.Mechanism != ""}
+}
+
+func reportAccess(k config.Kafka, access *kafka.Access) *kafkaReport {
+	r := &kafkaReport{
+		Brokers: k.String(), ClusterID: access.ClusterID, Capture: access.Mode, Why: access.Why,
+		Groups: access.Groups, Topics: access.Topics, Partitions: access.Partitions,
+		SourcePartitions: access.Source, OldestRecord: api.Time{Time: access.Oldest},
+	}
+	if access.RetentionKnown {
+		seconds := access.Retention.Seconds()
+		r.RetentionSeconds = &seconds
+	}
+	for _, right := range access.Rights {
+		r.Rights = append(r.Rights, rightState(right))
+	}
+	return r
+}
+
+// checkLedger looks at the ledger that the flags name, or at the one in the usual place. That
+// there is none is no fault unless it was named.
+func (a *app) checkLedger(ctx context.Context, d *diagnosis) error {
+	named := a.dataDir != "" || a.apiURL != "" || a.getenv(envAPI) != ""
+	if !named && !listening(ctx, defaultAPI) {
+		if _, err := os.Stat(a.defaultDataDir()); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	l, err := a.ledgerChecks(ctx)
+	if err != nil {
+		return err
+	}
+	d.Ledger = &l
+	for _, c := range l.Checks {
+		d.OK = d.OK && (c.OK || c.Advice)
+	}
+	return nil
+}
+
+// ledgerChecks asks the daemon, or the stream itself where no daemon has it open: a stream
+// that would be refused has to be looked at all the same.
+func (a *app) ledgerChecks(ctx context.Context) (api.Ledger, error) {
+	dir := a.dataDir
+	if dir == "" && a.apiURL == "" && a.getenv(envAPI) == "" && !listening(ctx, defaultAPI) {
+		dir = a.defaultDataDir()
+	}
+	if dir == "" {
+		return a.askLedger(ctx)
+	}
+	srv, err := embedded.Start(ctx, embedded.Config{Dir: dir})
+	if errors.Is(err, embedded.ErrLocked) {
+		if at, ok := announced(dir); ok {
+			return daemon(at).Ledger(ctx)
+		}
+	}
+	if err != nil {
+		return api.Ledger{}, err
+	}
+	defer srv.Close()
+	checks, err := stream.Checks(ctx, srv.Conn(), stream.Config{})
+	if err != nil {
+		return api.Ledger{}, fmt.Errorf("check the ledger in %s: %w", dir, err)
+	}
+	log, err := stream.Open(ctx, srv.Conn(), stream.Config{})
+	if err != nil {
+		return api.Ledger{Checks: checkRows(checks)}, nil
+	}
+	return ledgerReport(log)(ctx)
+}
+
+func (a *app) askLedger(ctx context.Context) (api.Ledger, error) {
+	src, err := a.open(ctx)
+	if err != nil {
+		return api.Ledger{}, err
+	}
+	defer src.close()
+	return src.Ledger(ctx)
+}
+
+func (a *app) printDiagnosis(d *diagnosis) error {
+	if a.output == outJSON {
+		return a.printJSON(d)
+	}
+	if k := d.Kafka; k != nil {
+		if err := a.printAccess(k); err != nil {
+			return err
+		}
+	}
+	if d.Ledger == nil {
+		return nil
+	}
+	if d.Kafka != nil {
+		fmt.Fprintln(a.stdout)
+	}
+	return a.printLedger(d.Ledger)
+}
+
+func (a *app) printAccess(k *kafkaReport) error {
+	fmt.Fprintf(a.stdout, "KAFKA    %s   cluster %s\n", k.Brokers, orUnnamed(k.ClusterID))
+	fmt.Fprintf(a.stdout, "CAPTURE  %s: %s\n", k.Capture, k.Why)
+	if k.ClusterID != "" {
+		fmt.Fprintf(a.stdout, "HOLDS    %d groups, %d topics, %d partitions; __consumer_offsets has %d partitions, oldest record %s\n",
+			k.Groups, k.Topics, k.Partitions, k.SourcePartitions, k.OldestRecord)
+	}
+	if k.RowsPerSecond != nil {
+		fmt.Fprintf(a.stdout, "EXPECT   %.1f MB a day, at the %.0f rows a second of the last %s and %d bytes a row\n",
+			*k.BytesPerDay/1e6, *k.RowsPerSecond, rateOver, bytesPerRow)
+	}
+	t := &table.Table{Columns: []table.Column{{Name: "RIGHT"}, {Name: "ANSWER"}, {Name: "NEEDED"}, {Name: "DETAIL"}}}
+	for _, r := range k.Rights {
+		detail := r.Detail
+		if !r.OK {
+			detail = withMend(detail, r.Mend)
+		}
+		t.Row(r.Name, answer(r.OK, r.Known), yesNo(r.Needed), detail)
+	}
+	return t.Write(a.stdout)
+}
+
+func (a *app) printLedger(l *api.Ledger) error {
+	growth := "too young to say how it grows"
+	if l.BytesPerDay != nil {
+		growth = fmt.Sprintf("grows by %.1f MB a day", *l.BytesPerDay/1e6)
+	}
+	fmt.Fprintf(a.stdout, "LEDGER   %d events, %.1f MB, from %s to %s; %s\n",
+		l.Events, float64(l.Bytes)/1e6, l.From, l.To, growth)
+	t := &table.Table{Columns: []table.Column{{Name: "CHECK"}, {Name: "ANSWER"}, {Name: "NEEDED"}, {Name: "DETAIL"}}}
+	for _, c := range l.Checks {
+		detail := c.Detail
+		if !c.OK {
+			detail = withMend(detail, c.Mend)
+		}
+		t.Row(c.Name, answer(c.OK, true), yesNo(!c.Advice), detail)
+	}
+	return t.Write(a.stdout)
+}
+
+func answer(ok, known bool) string {
+	if !known {
+		return "unknown"
+	}
+	return yesNo(ok)
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func orUnnamed(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}
