@@ -129,13 +129,19 @@ func BenchmarkAppend(b *testing.B) {
 			events := commits(4000, rows)
 			log, _ := benchLog(b)
 			_, rawConn := benchLog(b)
-			var ours, raw time.Duration
+			var ours, raw, oursCPU, rawCPU time.Duration
 			batches, n := 0, 0
 			for b.Loop() {
+				began := cpuTime(b)
 				raw += publishRaw(b, rawConn, events, &batches)
+				between := cpuTime(b)
 				ours += fill(b, log, events)
+				rawCPU += between - began
+				oursCPU += cpuTime(b) - between
 				n += len(events)
 			}
+			b.ReportMetric(float64(oursCPU.Microseconds())/float64(n), "cpu-µs/event")
+			b.ReportMetric(float64(rawCPU.Microseconds())/float64(n), "raw-cpu-µs/event")
 			b.ReportMetric(float64(n*rows)/ours.Seconds(), "offsets/s")
 			b.ReportMetric(float64(n*rows)/raw.Seconds(), "raw-offsets/s")
 			b.ReportMetric(raw.Seconds()/ours.Seconds(), "of-raw")
@@ -181,10 +187,13 @@ func BenchmarkReplay(b *testing.B) {
 			fill(b, log, commits(n, rows))
 			js, err := jetstream.New(nc)
 			require.NoError(b, err)
-			var ours, bare time.Duration
+			var ours, bare, oursCPU, bareCPU time.Duration
 			rounds := 0
 			for b.Loop() {
+				cpu := cpuTime(b)
 				bare += receive(b, js, n)
+				between := cpuTime(b)
+				bareCPU += between - cpu
 				began := time.Now()
 				read := 0
 				for rec, err := range log.Read(context.Background(), 1, 0, ledger.Filter{}) {
@@ -192,12 +201,15 @@ func BenchmarkReplay(b *testing.B) {
 					read += len(rec.Event.Offsets)
 				}
 				ours += time.Since(began)
+				oursCPU += cpuTime(b) - between
 				require.Equal(b, n*rows, read)
 				rounds++
 			}
 			b.ReportMetric(float64(rounds*n*rows)/ours.Seconds(), "offsets/s")
 			b.ReportMetric(float64(rounds*n*rows)/bare.Seconds(), "bare-offsets/s")
 			b.ReportMetric(bare.Seconds()/ours.Seconds(), "of-bare")
+			b.ReportMetric(float64(oursCPU.Microseconds())/float64(rounds*n), "cpu-µs/event")
+			b.ReportMetric(float64(bareCPU.Microseconds())/float64(rounds*n), "bare-cpu-µs/event")
 		})
 	}
 }
