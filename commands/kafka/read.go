@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/offsetledger/offsetledger/ledger"
@@ -23,6 +24,14 @@ const (
 
 // read polls Kafka and gives what it makes of the records to the appending goroutine.
 func (t *Tail) read(ctx context.Context) error {
+	if t.foundTopic != uuid.Nil {
+		for _, c := range t.cfg.Resume.Cursor.Lines {
+			t.lines[c.Partition] = resumeLine(&t.shared, c)
+		}
+		if err := t.recreated(ctx, t.foundTopic); err != nil {
+			return err
+		}
+	}
 	for ctx.Err() == nil {
 		select {
 		case o := <-t.observed:

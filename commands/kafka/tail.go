@@ -33,6 +33,7 @@ type Tail struct {
 	consumer   *kgo.Client  // nil until the topic exists
 	kafkaID    string
 	topicID    uuid.UUID
+	foundTopic uuid.UUID // id of __consumer_offsets at the start, if it is not topicID
 	lines      map[int32]*sourceLine
 	shared     lineShared
 	began      time.Time // when the open batch got its first event; zero when it has none
@@ -137,13 +138,18 @@ func (t *Tail) tryStart(ctx context.Context) error {
 		return &OtherClusterError{t.cfg.Cluster, recorded, meta.Cluster}
 	}
 	t.kafkaID, t.topicID = meta.Cluster, t.cfg.Resume.Cursor.TopicID
-	if found := uuid.UUID(meta.Topics[offsetsTopic].ID); t.topicID == uuid.Nil {
+	found := uuid.UUID(meta.Topics[offsetsTopic].ID)
+	if t.topicID == uuid.Nil {
 		t.topicID = found
 	}
 	t.shared.retention = retention{period: t.retention(ctx), facts: t.cfg.Facts}
 	starts, ends, err := t.bounds(ctx)
 	if err != nil {
 		return err
+	}
+	if t.topicID != found && found != uuid.Nil {
+		t.foundTopic = found // not to be read as if it were the one that was
+		starts = nil
 	}
 	t.openLines(starts, ends)
 	return nil
