@@ -1,15 +1,12 @@
 package config
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/offsetledger/offsetledger/commands/kafka/kafkatest"
 )
 
 // No bytes of a store make its reader panic, and a key comes only with its certificates.
-// PKCS12 is left to its library: how often a password is hashed is the file's own choice, and
-// what a fuzzer writes there takes hours.
 func FuzzStores(f *testing.F) {
 	certs, err := kafkatest.NewCerts()
 	if err != nil {
@@ -19,6 +16,8 @@ func FuzzStores(f *testing.F) {
 		func() ([]byte, error) { return certs.PEM(certs.Client) },
 		func() ([]byte, error) { return certs.TrustJKS("store-pass") },
 		func() ([]byte, error) { return certs.KeyJKS(certs.Client, "store-pass", "store-pass") },
+		func() ([]byte, error) { return certs.TrustPKCS12("store-pass") },
+		func() ([]byte, error) { return certs.KeyPKCS12(certs.Client, "store-pass") },
 	} {
 		data, err := store()
 		if err != nil {
@@ -27,9 +26,6 @@ func FuzzStores(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if bytes.HasPrefix(data, []byte{0x30}) {
-			t.Skip("PKCS12")
-		}
 		for _, password := range []string{"", "store-pass"} {
 			if c, err := readJavaStore(data, password, ""); err == nil && c.key != nil && len(c.chain) == 0 {
 				t.Error("a key without a certificate")
