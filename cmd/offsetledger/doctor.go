@@ -146,24 +146,42 @@ const bytesPerRow = 20
 
 // checkKafka asks the cluster what this principal may do, and looks at how fast it commits.
 func checkKafka(ctx context.Context, k config.Kafka) (report *kafkaReport, ok bool, err error) {
-	options, err := k.Options()
+	access, err := checkAccess(ctx, k)
 	if err != nil {
 		return nil, false, err
 	}
-	client, err := kgo.NewClient(options...)
+	report = reportAccess(k, access)
+	if access.Source == 0 {
+		return report, access.OK(), nil
+	}
+	client, err := kafkaClient(k)
 	if err != nil {
 		return nil, false, err
 	}
 	defer client.Close()
-	access := kafka.CheckAccess(ctx, client, endpoint(k))
-	report = reportAccess(k, access)
-	if access.Source > 0 {
-		if rate, err := kafka.SourceRate(ctx, client, rateOver); err == nil {
-			bytes := rate * bytesPerRow * 24 * 3600
-			report.RowsPerSecond, report.BytesPerDay = &rate, &bytes
-		}
+	if rate, err := kafka.SourceRate(ctx, client, rateOver); err == nil {
+		bytes := rate * bytesPerRow * 24 * 3600
+		report.RowsPerSecond, report.BytesPerDay = &rate, &bytes
 	}
 	return report, access.OK(), nil
+}
+
+// checkAccess asks the cluster what this principal may do.
+func checkAccess(ctx context.Context, k config.Kafka) (*kafka.Access, error) {
+	client, err := kafkaClient(k)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	return kafka.CheckAccess(ctx, client, endpoint(k)), nil
+}
+
+func kafkaClient(k config.Kafka) (*kgo.Client, error) {
+	options, err := k.Options()
+	if err != nil {
+		return nil, err
+	}
+	return kgo.NewClient(options...)
 }
 
 // endpoint is how Kafka was to be reached, for explaining why it was not.

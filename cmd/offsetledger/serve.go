@@ -14,6 +14,7 @@ import (
 
 	"github.com/offsetledger/offsetledger/cmd/internal/config"
 	"github.com/offsetledger/offsetledger/commands/kafka"
+	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
 )
 
@@ -145,6 +146,11 @@ func (a *app) run(ctx context.Context, s *service, k config.Kafka, flags serveFl
 	if err != nil {
 		return err
 	}
+	if !s.captured(name) {
+		if err := firstContact(ctx, k); err != nil {
+			return err
+		}
+	}
 	err = s.capture(kafka.TailConfig{Options: options, Cluster: name, Interval: flags.interval})
 	if err != nil {
 		return err
@@ -157,6 +163,31 @@ func (a *app) run(ctx context.Context, s *service, k config.Kafka, flags serveFl
 		st := s.tail.Status()
 		s.logger.Info("ready", "cluster", name, "captured", st.Counts.Rows, "seq", st.Seq, "took", time.Since(began).Round(time.Millisecond))
 	case <-ctx.Done():
+	}
+	return nil
+}
+
+// captured reports whether the ledger has a position of capture in the cluster.
+func (s *service) captured(cluster string) (ok bool) {
+	s.view.Read(func(st *projection.State) { _, ok = st.Cursor(cluster, ledger.CursorShardAll) })
+	return ok
+}
+
+// firstContact refuses to begin where nothing could be recorded: as long as there is no
+// history to answer from, a daemon that only says that it is not well helps nobody.
+func firstContact(ctx context.Context, k config.Kafka) error {
+	access, err := checkAccess(ctx, k)
+	if err != nil {
+		return err
+	}
+	for _, r := range access.Rights {
+		if r.Needed && !r.OK {
+			return fmt.Errorf("kafka at %s: %s: %s", k, r.Name, withMend(r.Detail, r.Mend))
+		}
+	}
+	if access.Mode != kafka.ModeTail {
+		return fmt.Errorf("kafka at %s: %s; mend: give it the right to read __consumer_offsets, "+
+			"which offsetledger doctor -B checks", k, access.Why)
 	}
 	return nil
 }
