@@ -271,3 +271,43 @@ func TestUndecodableRecordMakesTheAnswerUnknown(t *testing.T) {
 	p, _ = h.state.Partition("c", "g", "t", 0)
 	require.False(t, p.Unreadable)
 }
+
+// A poll found another offset than the one before: it changed at some moment in between. As
+// of a moment inside, the old value may be true or not any more, and the answer says so; what
+// a manager tells of its own commits is no such interval.
+func TestPolledRowsAreIntervals(t *testing.T) {
+	polled := func(from, to, offset int64) ledger.Event {
+		ev := commit(to, row(0, offset, 0))
+		ev.Source, ev.NotBefore = ledger.Source{Kind: ledger.SourcePoll}, at(from)
+		return ev
+	}
+	end := cursor(30_000)
+	end.Cursor.Lines = nil
+	h := newHistory(t)
+	h.add(polled(0, 10_000, 5))
+	h.add(polled(10_000, 20_000, 6))
+	h.add(end)
+	tp := ledger.TopicPartition{Topic: "t"}
+	for ms, want := range map[int64]struct {
+		offset   int64
+		from, to ledger.Time
+	}{9_000: {0, at(0), at(10_000)}, 10_000: {5, at(0), at(10_000)}, 15_000: {5, at(10_000), at(20_000)}, 25_000: {6, at(10_000), at(20_000)}} {
+		s := h.asOf(ms)
+		p, ok := s.Partition("c", "g", "t", 0)
+		if ms < 10_000 {
+			require.False(t, ok)
+			continue
+		}
+		require.Equal(t, want.offset, p.Committed.At)
+		require.Equal(t, projection.Known{Certainty: projection.CertaintyInterval, NotBefore: want.from, NotAfter: want.to},
+			s.Known("c", "g", tp, &p, projection.Asked{Time: at(ms), Now: at(31_000)}), "at %d", ms)
+	}
+	cov, _ := h.state.Coverage("c")
+	require.Equal(t, ledger.SourcePoll, cov.Source)
+	require.Equal(t, at(30_000), cov.Through)
+
+	m := newHistory(t)
+	m.add(fromManager(1000, row(0, 5, 0)))
+	p, _ := m.state.Partition("c", "g", "t", 0)
+	require.False(t, p.NotBefore.Known())
+}

@@ -66,7 +66,8 @@ type Statistics struct {
 }
 
 // AverageDuration is how long a commit took, of those whose duration is known: the ones that
-// an offset manager made. It is false when there are none.
+// an offset manager made, from the NotBefore of its event, when it sent them, to the Time. It
+// is false when there are none.
 func (s Statistics) AverageDuration() (time.Duration, bool) {
 	if s.timed == 0 {
 		return 0, false

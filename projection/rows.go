@@ -22,7 +22,10 @@ type folding struct {
 	next  int         // index in t.cells after that of the row before
 	rows  int         // folded so far
 	plain bool        // a commit that nothing else explains
-	by    *Who        // who did it, if the source says so for all rows
+	// notBefore is that of a polled or re-read event. Who tells what it did itself means
+	// another thing by it: when it began.
+	notBefore ledger.Time
+	by        *Who // who did it, if the source says so for all rows
 
 	outsider, bareOutsider *Who // who did it, if nothing names a member
 	metadata               string
@@ -37,8 +40,11 @@ func (s *State) foldRows(c *cluster, g *group, rec *ledger.Record) {
 		return
 	}
 	f := folding{s: s, c: c, g: g, rec: rec, ev: ev}
+	if !told(ev.Source.Kind) {
+		f.notBefore = ev.NotBefore
+	}
 	f.base = Change{
-		Seq: rec.Seq, Cluster: c.name, Group: ev.Group, NotBefore: ev.NotBefore, Source: ev.Source,
+		Seq: rec.Seq, Cluster: c.name, Group: ev.Group, NotBefore: f.notBefore, Source: ev.Source,
 		Actor: ev.Actor, ActorVerified: ev.ActorVerified, Reason: ev.Reason, Plan: ev.Plan,
 		Cause: ev.Cause, CauseInferred: ev.CauseInferred,
 	}
@@ -181,8 +187,8 @@ func (f *folding) set(cl *cell, r *ledger.Offset, at ledger.Time) {
 	cl.at, cl.seq, cl.commit, cl.effective = r.At, f.rec.Seq, r.CommitTime, at
 	cl.metadata, cl.epoch = r.Metadata, r.LeaderEpoch
 	cl.source, cl.cause = uint8(f.ev.Source.Kind), 0
-	if f.g.rare != nil || r.ExpireTime.Known() || f.ev.NotBefore.Known() {
-		f.g.noteRare(r, f.ev.NotBefore)
+	if f.g.rare != nil || r.ExpireTime.Known() || f.notBefore.Known() {
+		f.g.noteRare(r, f.notBefore)
 	}
 }
 
@@ -225,8 +231,8 @@ func (f *folding) remove(i int) {
 	}
 	cl.seq, cl.commit, cl.effective, cl.still = f.rec.Seq, r.CommitTime, at, 0
 	cl.source, cl.cause = uint8(f.ev.Source.Kind), uint8(f.ev.Cause)
-	if f.g.rare != nil || f.ev.NotBefore.Known() {
-		f.g.noteRare(r, f.ev.NotBefore)
+	if f.g.rare != nil || f.notBefore.Known() {
+		f.g.noteRare(r, f.notBefore)
 	}
 	ch := f.report(i, r, at)
 	ch.TopicID, ch.Metadata, ch.CommitTime = id, "", r.CommitTime
@@ -251,7 +257,7 @@ func (f *folding) report(i int, r *ledger.Offset, at ledger.Time) *Change {
 // passOver looks at a row that is later than the moment asked for: a polled one may have
 // come true before it.
 func (f *folding) passOver(r *ledger.Offset, at ledger.Time) {
-	from := f.ev.NotBefore
+	from := f.notBefore
 	if !from.Known() || from.After(f.s.until) {
 		return
 	}
