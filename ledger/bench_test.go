@@ -61,6 +61,16 @@ func BenchmarkAppendBinary(b *testing.B) { bench(b, true) }
 
 func BenchmarkDecode(b *testing.B) { bench(b, false) }
 
+func BenchmarkValidate(b *testing.B) {
+	e := typical(100, 7, newRand())
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := e.Validate(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // bench reports the time of one row, and how often the rows could have been copied in it: no
 // codec that reads or writes rows gets below 1.
 func bench(b *testing.B, encode bool) {

@@ -54,7 +54,6 @@ func TestValidateFindsEveryFault(t *testing.T) {
 		{"watermarks", func(e *Event) { e.Watermarks.Rows[1].Topic = "refunds" }, `row 1: topic "refunds" is not of shard`},
 		{"watermarks", func(e *Event) { e.Watermarks.Rows[0].Topic = "" }, "row 0: no topic"},
 		{"cursor", func(e *Event) { e.Cursor.Shard = "" }, "no shard"},
-		{"cursor", func(e *Event) { e.Cursor.TopicID = uuid.Nil }, "lines of a topic without id"},
 		{"cursor", func(e *Event) { e.Cursor.Lines[1].Partition = -1 }, "line 1: partition -1"},
 		{"cursor", func(e *Event) { e.Cursor.Lines[1].Partition = 0 }, "line 1: partition 0 comes twice"},
 		{"cursor", func(e *Event) { e.Cursor.Lines[1].Next = -1 }, "line 1: next offset -1"},
