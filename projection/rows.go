@@ -258,7 +258,7 @@ func (f *folding) report(i int, r *ledger.Offset, at ledger.Time) *Change {
 // come true before it.
 func (f *folding) passOver(r *ledger.Offset, at ledger.Time) {
 	from := f.notBefore
-	if !from.Known() || from.After(f.s.until) {
+	if !from.Known() || !from.Before(f.s.until) {
 		return
 	}
 	ra := f.g.rarities()
