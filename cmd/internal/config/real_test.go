@@ -13,6 +13,9 @@ import (
 // One file for each way that a real broker is reached: TLS with a client certificate, SCRAM
 // over TLS, PLAIN without; and what a wrong password, certificate or name comes to.
 func TestARealBrokerIsReachedByStockProperties(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a broker of its own")
+	}
 	m := newMaterial(t)
 	broker := kafkatest.Start(t, kafkatest.RealConfig{
 		Certs: m.Certs,

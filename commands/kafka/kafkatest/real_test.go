@@ -25,11 +25,28 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(kafkatest.Closing(m))
 }
 
+// skipShort leaves out what starts a broker of its own, where the same code runs without -short.
+func skipShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a broker of its own")
+	}
+}
+
+func TestBrokerOfTheTestsAnswers(t *testing.T) {
+	r := kafkatest.Shared(t, "")
+	cl, err := kgo.NewClient(r.Options()...)
+	require.NoError(t, err)
+	defer cl.Close()
+	require.NoError(t, cl.Ping(timeout(t)))
+}
+
 func TestContractOnKafka44(t *testing.T) {
 	contract(t, kafkatest.Shared(t, kafkatest.Version44))
 }
 
 func TestContractOnKafka40(t *testing.T) {
+	skipShort(t)
 	contract(t, kafkatest.Shared(t, kafkatest.Version40))
 }
 
@@ -81,6 +98,7 @@ func TestStockToolsOnASharedBroker(t *testing.T) {
 
 // A user without rights sees nothing of the offsets topic; the one with an ACL does.
 func TestUsersAndRightsOfARealBroker(t *testing.T) {
+	skipShort(t)
 	certs, err := kafkatest.NewCerts()
 	require.NoError(t, err)
 	r := kafkatest.Start(t, kafkatest.RealConfig{

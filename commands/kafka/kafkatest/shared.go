@@ -134,13 +134,18 @@ func (b *brokers) get(version string) (*Real, error) {
 
 func startShared(version string) *started {
 	if addr := os.Getenv(EnvBroker); addr != "" {
-		return &started{real: external(addr)}
+		r := external(addr)
+		fmt.Println("kafka:", r)
+		return &started{real: r}
 	}
 	dir, err := os.MkdirTemp("", "kafkatest-")
 	if err != nil {
 		return &started{err: fmt.Errorf("make directory: %w", err)}
 	}
 	r, err := startBounded(RealConfig{Version: version, Dir: dir})
+	if err == nil {
+		fmt.Println("kafka:", r) // once, where a test's own log shows it in every test
+	}
 	return &started{real: r, err: err, dir: dir}
 }
 

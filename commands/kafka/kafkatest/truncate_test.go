@@ -15,6 +15,7 @@ import (
 // A reader stands at the end in one epoch when the broker goes away, and the last records are
 // lost with it. The reader that resumes there with its epoch is told so.
 func TestTruncatedPartitionIsTold(t *testing.T) {
+	skipShort(t)
 	r := kafkatest.Start(t, kafkatest.RealConfig{Partitions: 1})
 	ctx := timeout(t)
 	require.NoError(t, r.CreateTopic(ctx, "orders", 1))
