@@ -86,3 +86,26 @@ func countRecords(b *testing.B, fake *kafkatest.Fake, total int) time.Duration {
 	}
 	return time.Since(start)
 }
+
+// BenchmarkLine makes events of commits of a hundred rows, per row.
+func BenchmarkLine(b *testing.B) {
+	lt, s := newLineTest(b), &source{at: 1000}
+	var records []sourceRecord
+	for n := range 100 {
+		s.at++
+		for p := range int32(100) {
+			records = append(records, s.plain(fmt.Sprintf("group-%d", n), "payments.authorised", p, int64(n)))
+		}
+	}
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		r := &records[n%len(records)]
+		r.offset = int64(n)
+		if err := lt.line.feed(r, lt.now); err != nil {
+			b.Fatal(err)
+		}
+		if lt.line.out.full() {
+			lt.line.out.reset()
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -40,8 +41,15 @@ type reachable interface {
 	Options(more ...kgo.Opt) []kgo.Opt
 }
 
+// ledgerLog is a log of any lifetime.
+type ledgerLog interface {
+	Appender
+	Read(ctx context.Context, from, to uint64, f ledger.Filter) iter.Seq2[ledger.Record, error]
+	Follow(ctx context.Context, from uint64, f ledger.Filter) iter.Seq2[ledger.Record, error]
+}
+
 // view folds log live until the test ends.
-func view(t testing.TB, log *ledgertest.Ledger) *projection.View {
+func view(t testing.TB, log ledgerLog) *projection.View {
 	v := projection.NewView()
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -54,7 +62,7 @@ func view(t testing.TB, log *ledgertest.Ledger) *projection.View {
 }
 
 // capture runs a tail that goes on where log says, until the test ends or stops it.
-func capture(t testing.TB, kafka reachable, log *ledgertest.Ledger, change func(*TailConfig)) *running {
+func capture(t testing.TB, kafka reachable, log ledgerLog, change func(*TailConfig)) *running {
 	cfg := TailConfig{Options: kafka.Options(), Cluster: "c", Log: log, Interval: 100 * time.Millisecond}
 	cfg.TakeUp(folded(t, log))
 	if change != nil {
@@ -120,7 +128,7 @@ func (r *running) eventually(holds func(Status) bool) {
 	}, patience, 2*time.Millisecond, "%+v", r.Status())
 }
 
-func recordsOf(t testing.TB, log *ledgertest.Ledger) (all []ledger.Record) {
+func recordsOf(t testing.TB, log ledgerLog) (all []ledger.Record) {
 	for rec, err := range log.Read(t.Context(), 1, 0, ledger.Filter{}) {
 		require.NoError(t, err)
 		all = append(all, rec.Clone())
@@ -129,7 +137,7 @@ func recordsOf(t testing.TB, log *ledgertest.Ledger) (all []ledger.Record) {
 }
 
 // eventsOf returns the stored events of some kinds, in order.
-func eventsOf(t testing.TB, log *ledgertest.Ledger, kinds ...ledger.Kind) (events []ledger.Event) {
+func eventsOf(t testing.TB, log ledgerLog, kinds ...ledger.Kind) (events []ledger.Event) {
 	for _, rec := range recordsOf(t, log) {
 		for _, k := range kinds {
 			if rec.Event.Kind == k {
@@ -140,7 +148,7 @@ func eventsOf(t testing.TB, log *ledgertest.Ledger, kinds ...ledger.Kind) (event
 	return events
 }
 
-func folded(t testing.TB, log *ledgertest.Ledger) *projection.State {
+func folded(t testing.TB, log ledgerLog) *projection.State {
 	s := projection.NewState()
 	for rec, err := range log.Read(t.Context(), 1, 0, ledger.Filter{}) {
 		require.NoError(t, err)
@@ -335,7 +343,7 @@ func toldAtOnce(t testing.TB, fake *kafkatest.Fake) map[int32][]told {
 	return all
 }
 
-func toldByPartition(t testing.TB, log *ledgertest.Ledger) map[int32][]told {
+func toldByPartition(t testing.TB, log ledgerLog) map[int32][]told {
 	all := map[int32][]told{}
 	for _, e := range eventsOf(t, log, ledger.KindCommitted, ledger.KindDeleted, ledger.KindFailed) {
 		all[e.Source.Partition] = append(all[e.Source.Partition], tell(e)...)
