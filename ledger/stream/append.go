@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -166,13 +167,29 @@ func (a *appender) take() []*transaction {
 // was stored before it, and not against what comes earlier in it.
 func dependsOn(t *transaction, earlier []*transaction) bool {
 	for _, x := range t.expects {
+		matches := matcher(x.Filter)
 		for _, e := range earlier {
 			for i := range e.messages {
-				if ledger.MatchSubject(x.Filter, e.messages[i].subject) {
+				if matches(e.messages[i].subject) {
 					return true
 				}
 			}
 		}
 	}
 	return false
+}
+
+// matcher returns ledger.MatchSubject for one filter. The usual filters, a subject and all of a
+// group, are asked of every message in a batch, so they have a short way.
+func matcher(filter string) func(subject string) bool {
+	prefix, open := strings.CutSuffix(filter, ">")
+	switch {
+	case strings.ContainsAny(prefix, "*>"):
+		return func(subject string) bool { return ledger.MatchSubject(filter, subject) }
+	case open && strings.HasSuffix(prefix, "."):
+		return func(subject string) bool { return len(subject) > len(prefix) && strings.HasPrefix(subject, prefix) }
+	case open:
+		return func(subject string) bool { return ledger.MatchSubject(filter, subject) }
+	}
+	return func(subject string) bool { return subject == filter }
 }

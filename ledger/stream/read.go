@@ -102,6 +102,7 @@ type reader struct {
 	next   uint64 // lowest sequence that has not been passed
 	end    uint64 // last sequence to return, when not live
 	live   bool
+	stalls int // signs of life since the last delivery
 
 	dec ledger.Decoder
 	rec ledger.Record
@@ -176,7 +177,7 @@ func (r *reader) consume(ctx context.Context, c *consumer, yield func(ledger.Rec
 			return fmt.Errorf("sequence %d: %w", m.seq, err)
 		}
 		r.rec.Seq, r.rec.Appended = m.seq, m.stored
-		r.next = m.seq + 1
+		r.next, r.stalls = m.seq+1, 0
 		if !yield(r.rec, nil) {
 			return errStopped
 		}
@@ -186,6 +187,10 @@ func (r *reader) consume(ctx context.Context, c *consumer, yield func(ledger.Rec
 	}
 }
 
+// maxStalls is how often a Read tries again with another consumer when the server does not
+// deliver what is known to be stored, before it says that it is missing.
+const maxStalls = 2
+
 // idle looks after a stream from which nothing has come for a while.
 func (r *reader) idle(ctx context.Context) error {
 	info, err := r.log.checked(ctx, r.next-1)
@@ -194,6 +199,9 @@ func (r *reader) idle(ctx context.Context) error {
 		return errRenew
 	case err != nil:
 		return missingIf(err, r.next-1)
+	case !r.live && r.stalls < maxStalls:
+		r.stalls++ // a replica that lags may have to catch up
+		return errRenew
 	case !r.live:
 		return fmt.Errorf("sequence %d, or one before it down to %d: %w", r.end, r.next, ledger.ErrMissing)
 	case len(r.filter.Subjects) == 0 && info.State.LastSeq >= r.next:

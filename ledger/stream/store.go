@@ -100,6 +100,9 @@ func (l *Log) publish(ctx context.Context, batch []*transaction) (uint64, error)
 	first := batch[0].messages[0]
 	lost := false // an earlier try may have been stored
 	for {
+		if err := ctx.Err(); err != nil {
+			return 0, unknownIf(lost, err)
+		}
 		out := l.send(ctx, msgs)
 		switch out.kind {
 		case outcomeStored:

@@ -69,6 +69,9 @@ func newTransaction(events []ledger.Event, expects []ledger.Expect) (*transactio
 		if buf, err = t.add(buf, &e); err != nil {
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
+		if i == 0 {
+			buf = slices.Grow(buf, min(len(buf)*(len(events)-1), maxBytes)) // the others are much alike
+		}
 	}
 	if len(t.messages) > maxMessages || t.bytes > maxBytes {
 		return nil, fmt.Errorf("%w: %d messages of %d bytes, and a batch holds %d of %d: append in several steps",
@@ -122,8 +125,9 @@ func (t *transaction) placeExpects() error {
 	for i := range t.expects {
 		x := &t.expects[i]
 		all[i] = placed{x, len(t.messages) - 1}
+		matches := matcher(x.Filter)
 		for j := range t.messages {
-			if ledger.MatchSubject(x.Filter, t.messages[j].subject) {
+			if matches(t.messages[j].subject) {
 				all[i].deadline = j
 				break
 			}
