@@ -148,7 +148,7 @@ func TestFoldUpToAMoment(t *testing.T) {
 		until := at(rapid.Int64Range(0, 60_000).Draw(t, "until"))
 		got, want := projection.NewState(), projection.NewState()
 		for _, rec := range recs {
-			_, err := got.ApplyUpTo(rec, until)
+			err := got.ApplyUpTo(rec, until)
 			require.NoError(t, err)
 			if rec.Event.Time.After(until) {
 				want.Skip(rec.Seq)

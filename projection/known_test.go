@@ -59,7 +59,7 @@ func TestGapOfSomeKeys(t *testing.T) {
 		{Kind: ledger.KindCursor, Time: at(9500), Cursor: &ledger.Cursor{Complete: true, Lines: []ledger.SourceLine{{Partition: 3, CompleteThrough: at(9000)}}}},
 	} {
 		ev.Cluster, ev.Group, ev.Source = "c", "g", ledger.Source{Kind: ledger.SourceTail, Partition: 3}
-		_, err := s.ApplyUpTo(ledger.Record{Seq: uint64(i + 1), Event: ev}, at(5000))
+		err := s.ApplyUpTo(ledger.Record{Seq: uint64(i + 1), Event: ev}, at(5000))
 		require.NoError(t, err)
 	}
 	for partition, want := range []Known{{Why: WhyGap}, {Certainty: CertaintyExact}} {

@@ -38,7 +38,7 @@ func (h *history) asOf(ms int64) *projection.State {
 	h.t.Helper()
 	s := projection.NewState()
 	for _, rec := range h.records {
-		_, err := s.ApplyUpTo(rec, at(ms))
+		err := s.ApplyUpTo(rec, at(ms))
 		require.NoError(h.t, err)
 	}
 	return s

@@ -78,12 +78,7 @@ func StateAt(ctx context.Context, r Reader, p Point, sc Scope) (*projection.Stat
 		if sc.ofCluster {
 			s.Skip(rec.Seq - 1)
 		}
-		if !p.Time.Known() {
-			_, err = s.Apply(rec)
-		} else {
-			_, err = s.ApplyUpTo(rec, p.Time)
-		}
-		if err != nil {
+		if err := s.ApplyUpTo(rec, p.Time); err != nil {
 			return nil, fmt.Errorf("state at %s: %w", p, err)
 		}
 		if p.Time.Known() && sc.ofCluster && rec.Event.Kind == ledger.KindCursor && s.Past(sc.cluster, p.Time) {
