@@ -19,6 +19,13 @@ func (e *Event) Split(limit int) ([]Event, error) {
 	if e.Parts != 0 {
 		return nil, fmt.Errorf("split part %d of %d: %w", e.Part, e.Parts, ErrTooLarge)
 	}
+	if e.Cursor != nil {
+		c := *e.Cursor
+		c.Lines = cutLines(c.Lines)
+		cut := *e
+		cut.Cursor = &c
+		e = &cut
+	}
 	most := e.pieces()
 	for n := max(2, min(most, len(b)/max(limit, 1))); n <= most; n += 1 + n/8 {
 		parts, fit := e.cut(n, limit)
@@ -75,7 +82,7 @@ func (e *Event) share(i, n int) Event {
 		p.Watermarks.Rows = portion(e.Watermarks.Rows, i, n)
 	}
 	if p.Cursor = cloned(e.Cursor); p.Cursor != nil {
-		p.Cursor.Lines = portion(e.Cursor.Lines, i, n)
+		p.Cursor.Lines = joinLines(portion(e.Cursor.Lines, i, n))
 	}
 	if p.Opaque = cloned(e.Opaque); p.Opaque != nil {
 		p.Opaque.Key = portion(e.Opaque.Key, i, n)
@@ -96,7 +103,7 @@ func portion[S ~[]E, E any](s S, i, n int) S {
 	return s[from:to:to]
 }
 
-// Join puts the parts of one event together again, in the order in which they are stored. It
+// Join puts the parts of one valid event together again, in the order in which they are stored. It
 // fails with [ErrInvalid] when they are not the parts 1 to n of one event.
 func Join(parts []Event) (Event, error) {
 	if len(parts) == 1 && parts[0].Parts == 0 {
@@ -131,7 +138,7 @@ func (e *Event) add(p Event) {
 	case e.Watermarks != nil && p.Watermarks != nil:
 		e.Watermarks.Rows = append(e.Watermarks.Rows, p.Watermarks.Rows...)
 	case e.Cursor != nil && p.Cursor != nil:
-		e.Cursor.Lines = append(e.Cursor.Lines, p.Cursor.Lines...)
+		e.Cursor.Lines = joinLines(append(e.Cursor.Lines, p.Cursor.Lines...))
 	case e.Opaque != nil && p.Opaque != nil:
 		e.Opaque.Key = append(e.Opaque.Key, p.Opaque.Key...)
 		e.Opaque.Value = append(e.Opaque.Value, p.Opaque.Value...)

@@ -93,7 +93,7 @@ func TestSplitOtherPayloads(t *testing.T) {
 				case e.Watermarks != nil:
 					e.Watermarks.Rows = append(e.Watermarks.Rows, e.Watermarks.Rows[0], e.Watermarks.Rows[1])
 				case e.Cursor != nil:
-					e.Cursor.Lines = append(e.Cursor.Lines, goldenCursor().Lines...)
+					e.Cursor.Lines = append(e.Cursor.Lines, SourceLine{Partition: int32(len(e.Cursor.Lines) + 50), Next: 1 << 20})
 				case e.Operation != nil:
 					e.Operation.Body = append(e.Operation.Body, `{"step":1}`...)
 				}
@@ -101,6 +101,30 @@ func TestSplitOtherPayloads(t *testing.T) {
 			require.Greater(t, len(requireSplit(t, e, 400)), 1)
 		})
 	}
+}
+
+// A transaction that never ends can have more rows pending than a message or an event holds.
+// Its line is cut, and whoever joins the parts has it whole.
+func TestSplitCursorInsideALine(t *testing.T) {
+	e := golden(KindCursor, "")
+	e.Cursor = goldenCursor()
+	o := &e.Cursor.Lines[2].Open[0]
+	for i := range MaxRows {
+		o.Rows = append(o.Rows, PendingOffset{Group: "billing", Topic: "orders", Partition: int32(i), At: int64(i), Position: int64(i)})
+	}
+	o.unknown = newFields()
+	want := e.Clone()
+	parts, err := e.Split(100 << 10)
+	require.NoError(t, err)
+	require.Greater(t, len(parts), 2)
+	for i := range parts {
+		require.NoError(t, parts[i].Validate())
+		require.LessOrEqual(t, len(encoded(t, parts[i])), 100<<10)
+	}
+	whole, err := Join(parts)
+	require.NoError(t, err)
+	require.Equal(t, want, whole)
+	require.Equal(t, want, e, "what was cut is as it was")
 }
 
 func TestSplitKeepsUnknownFieldsOnce(t *testing.T) {
@@ -147,6 +171,14 @@ func TestSplitAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := anyEvent.Draw(t, "event")
 		e.Part, e.Parts = 0, 0
+		if e.Cursor != nil {
+			for i := range e.Cursor.Lines { // as every valid cursor has it
+				e.Cursor.Lines[i].Partition = int32(i)
+				for j := range e.Cursor.Lines[i].Open {
+					e.Cursor.Lines[i].Open[j].ProducerID = int64(j)
+				}
+			}
+		}
 		limit := rapid.IntRange(100, 1000).Draw(t, "limit")
 		if _, err := e.Split(limit); err != nil {
 			require.ErrorIs(t, err, ErrTooLarge)
