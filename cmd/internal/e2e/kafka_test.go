@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
 	"github.com/offsetledger/offsetledger/commands/kafka/kafkatest"
@@ -78,11 +79,22 @@ type stockRow struct{ current, end, lag int64 }
 // stockDescribe is what the stock tool says of a group, by partition of a topic.
 func stockDescribe(t *testing.T, r *kafkatest.Real, group, topic string) map[int32]stockRow {
 	t.Helper()
-	out := map[int32]stockRow{}
+	return stockDescribeAll(t, r, topic, group)[group]
+}
+
+// stockDescribeAll is what the stock tool says of groups.
+func stockDescribeAll(t *testing.T, r *kafkatest.Real, topic string, groups ...string) map[string]map[int32]stockRow {
+	t.Helper()
+	args := []string{"--describe"}
+	out := map[string]map[int32]stockRow{}
+	for _, group := range groups {
+		args = append(args, "--group", group)
+		out[group] = map[int32]stockRow{}
+	}
 	// GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID
-	for line := range strings.Lines(tool(t, r, kafkatest.ConsumerGroupCommand, "--group", group, "--describe")) {
+	for line := range strings.Lines(tool(t, r, kafkatest.ConsumerGroupCommand, args...)) {
 		f := strings.Fields(line)
-		if len(f) < 6 || f[0] != group || f[1] != topic {
+		if len(f) < 6 || out[f[0]] == nil || f[1] != topic || f[3] == "-" {
 			continue
 		}
 		n := make([]int64, 4)
@@ -91,7 +103,44 @@ func stockDescribe(t *testing.T, r *kafkatest.Real, group, topic string) map[int
 			n[i], err = strconv.ParseInt(f[2+i], 10, 64)
 			require.NoError(t, err, line)
 		}
-		out[int32(n[0])] = stockRow{current: n[1], end: n[2], lag: n[3]}
+		out[f[0]][int32(n[0])] = stockRow{current: n[1], end: n[2], lag: n[3]}
+	}
+	return out
+}
+
+// asStock is what the program says of a group, as the stock tool would.
+func asStock(g api.Group) map[int32]stockRow {
+	out := map[int32]stockRow{}
+	for _, row := range g.Rows {
+		if row.CommittedOffset != nil && row.LogEndOffset != nil && row.Lag != nil {
+			out[row.Partition] = stockRow{*row.CommittedOffset, *row.LogEndOffset, *row.Lag}
+		}
+	}
+	return out
+}
+
+// rawCommits are the offsets of a topic as the broker stored them, read without any code of
+// the program, by group and partition.
+func rawCommits(t *testing.T, r *kafkatest.Real, topic string) map[string]map[int32][]sent {
+	t.Helper()
+	records, err := r.ReadOffsets(bounded(t))
+	require.NoError(t, err)
+	out := map[string]map[int32][]sent{}
+	for _, rec := range records {
+		if rec.Attrs.IsControl() || len(rec.Key) < 2 || rec.Key[0] != 0 || rec.Key[1] != 1 || rec.Value == nil {
+			continue
+		}
+		var key kmsg.OffsetCommitKey
+		var value kmsg.OffsetCommitValue
+		require.NoError(t, key.ReadFrom(rec.Key))
+		require.NoError(t, value.ReadFrom(rec.Value))
+		if key.Topic != topic {
+			continue
+		}
+		if out[key.Group] == nil {
+			out[key.Group] = map[int32][]sent{}
+		}
+		out[key.Group][key.Partition] = append(out[key.Group][key.Partition], sent{value.Offset, value.Metadata})
 	}
 	return out
 }
