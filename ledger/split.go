@@ -9,8 +9,8 @@ import "fmt"
 // a part can be folded by themselves, and [Join] puts the whole together again.
 //
 // The parts share memory with e. It fails with [ErrTooLarge] when an element that is not cut
-// (a row, a member, a line) is too large by itself, and when e is a part already. What cannot
-// be stored so can always be as the opaque record that it came from: nothing is shortened.
+// (a row, a member) is too large by itself, and when e is a part already. What cannot be
+// stored so can always be as the opaque record that it came from: nothing is shortened.
 func (e *Event) Split(limit int) ([]Event, error) {
 	b, err := e.AppendBinary(nil)
 	if err == nil && len(b) <= limit {
@@ -103,8 +103,8 @@ func portion[S ~[]E, E any](s S, i, n int) S {
 	return s[from:to:to]
 }
 
-// Join puts the parts of one valid event together again, in the order in which they are stored. It
-// fails with [ErrInvalid] when they are not the parts 1 to n of one event.
+// Join puts the parts of one valid event together again, in the order in which they are
+// stored. It fails with [ErrInvalid] when they are not the parts 1 to n of one event.
 func Join(parts []Event) (Event, error) {
 	if len(parts) == 1 && parts[0].Parts == 0 {
 		return parts[0], nil

@@ -114,7 +114,7 @@ func (e *Event) validateEnvelope(c *check) {
 	if !whole && (e.Parts < 2 || e.Part < 1 || e.Part > e.Parts) {
 		c.fault("part %d of %d", e.Part, e.Parts)
 	}
-	if n := e.rowCount(); n > MaxRows {
+	if n := e.rowCount(); n > MaxRows && !whole { // a whole event can be cut
 		c.fault("%d rows, and at most %d fit", n, MaxRows)
 	}
 }

@@ -27,7 +27,7 @@ func TestValidateFindsEveryFault(t *testing.T) {
 		{"committed", func(e *Event) { e.Part = 1 }, "part 1 of 0"},
 		{"committed", func(e *Event) { e.Part, e.Parts = 3, 2 }, "part 3 of 2"},
 		{"committed", func(e *Event) { e.Part, e.Parts = 1, 1 }, "part 1 of 1"},
-		{"committed", func(e *Event) { e.Updates = make([]Offset, MaxRows) }, "and at most 65536 fit"},
+		{"committed", func(e *Event) { e.Part, e.Parts, e.Updates = 1, 2, make([]Offset, MaxRows) }, "and at most 65536 fit"},
 		{"committed", func(e *Event) { e.Offsets = nil }, "no rows"},
 		{"committed", func(e *Event) { e.Before = e.Offsets }, "4 rows of before"},
 		{"committed", func(e *Event) { e.Offsets[1].Topic = "" }, "row 1: no topic"},
