@@ -106,7 +106,7 @@ func (s *service) serveHTTP(ctx context.Context) error {
 	})
 	if err := server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		if !unhook() {
-			<-stopped
+			err = errors.Join(err, <-stopped)
 		}
 		return fmt.Errorf("serve HTTP on %s: %w", s.listener.Addr(), err)
 	}

@@ -28,7 +28,7 @@ type rule struct {
 var (
 	nats  = []string{"github.com/nats-io/"}
 	kafka = []string{"github.com/twmb/franz-go"}
-	ui    = []string{"github.com/spf13/", "net/http/pprof"}
+	ui    = []string{"github.com/spf13/"}
 )
 
 // The order of the house is ledger < {stream, embedded, seal, projection} < {commands,
