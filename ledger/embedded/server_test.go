@@ -90,6 +90,31 @@ func TestNAT11ReadinessIsBoundedByTheContextAlone(t *testing.T) {
 	start(t, embedded.Config{Dir: dir}) // nothing holds the directory
 }
 
+// Recovery takes longer than somebody is ready to wait: Start fails, the directory is free and
+// nothing is lost, and whoever waits gets it.
+func TestNAT11RecoveryThatIsGivenUpDoesNoHarm(t *testing.T) {
+	dir := t.TempDir()
+	srv := start(t, embedded.Config{Dir: dir})
+	newStream(t, srv.Conn(), 200)
+	require.NoError(t, srv.Close())
+	indexes, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "S", "msgs", "index.db"))
+	require.NoError(t, err)
+	require.Len(t, indexes, 1)
+	require.NoError(t, os.Remove(indexes[0])) // as after a crash: everything is read again
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err = embedded.Start(ctx, embedded.Config{Dir: dir})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+
+	again := start(t, embedded.Config{Dir: dir})
+	js, err := jetstream.New(again.Conn())
+	require.NoError(t, err)
+	s, err := js.Stream(t.Context(), "S")
+	require.NoError(t, err)
+	require.EqualValues(t, 200, s.CachedInfo().State.Msgs)
+}
+
 // A service stops while a thousand messages are being published, its directory is removed in
 // the same moment, and another starts at once in the same place: nothing of the first may still
 // be writing.

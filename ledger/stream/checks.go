@@ -60,7 +60,7 @@ func refusal(stream string, checks []Check) error {
 // Checks looks at a stream without opening it and returns every check with its outcome. It
 // fails only when the stream cannot be looked at, with the errors of [Open].
 func Checks(ctx context.Context, nc *nats.Conn, cfg Config) ([]Check, error) {
-	l, err := newLog(ctx, nc, cfg)
+	l, err := newLog(nc, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("check stream %s: %w", cfg.withDefaults().Name, err)
 	}

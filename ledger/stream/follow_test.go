@@ -5,6 +5,7 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
@@ -179,6 +180,34 @@ func TestSlowReaderGetsEverything(t *testing.T) {
 	for seq := uint64(11); seq <= 6000; seq++ {
 		require.Equal(t, []uint64{seq}, take(t, next, 1))
 	}
+}
+
+// More bytes than a reader asks for at a time, in events near the largest there are.
+func TestReadOfLargeEvents(t *testing.T) {
+	log := ledgertest.New(t)
+	for range 15 {
+		_, err := log.Append(t.Context(), []ledger.Event{large(850_000)})
+		require.NoError(t, err)
+	}
+	require.Len(t, collect(t, log.Read(t.Context(), 1, 0, ledger.Filter{})), 15)
+}
+
+// The server is closed under a reader and a writer: both are told, and neither waits.
+func TestClosedServerEndsReadersAndWriters(t *testing.T) {
+	l := ledgertest.New(t)
+	log := l.Log
+	_, err := log.Append(t.Context(), numbered("a", 3))
+	require.NoError(t, err)
+	next, stop := iter.Pull2(log.Follow(t.Context(), 1, ledger.Filter{}))
+	defer stop()
+	take(t, next, 3)
+	l.Reopen()
+	_, err, ok := next()
+	require.True(t, ok)
+	require.ErrorIs(t, err, nats.ErrConnectionClosed)
+	_, err = log.Append(t.Context(), numbered("a", 1))
+	require.ErrorIs(t, err, nats.ErrConnectionClosed)
+	require.NotErrorIs(t, err, stream.ErrOutcomeUnknown)
 }
 
 // removeConsumers deletes every consumer of the stream, as the server does with unused ones.
