@@ -51,6 +51,38 @@ func TestMissingSequenceIsAnErrorAndNotSkipped(t *testing.T) {
 	require.ErrorIs(t, failure(t, log.Read(t.Context(), 7, 7, ledger.Filter{})), ledger.ErrMissing, "also at the end of a range")
 }
 
+// The damaged message is the last of its group. That there is none would be the wrong answer: a
+// capture would take it for a first start.
+func TestDamagedLastEventOfAFilterIsMissing(t *testing.T) {
+	t.Parallel()
+	e := newExternal(t)
+	log, err := stream.Create(t.Context(), e.srv.Conn(), stream.Config{})
+	require.NoError(t, err)
+	marked := committed("a", 2)
+	marked.Offsets[0].Metadata = "marker"
+	_, err = log.Append(t.Context(), []ledger.Event{committed("a", 1), marked, committed("b", 1)})
+	require.NoError(t, err)
+	require.NoError(t, e.srv.Close())
+	flipBit(t, e.dir, "marker")
+	e.start()
+
+	log, err = stream.Open(t.Context(), e.srv.Conn(), stream.Config{})
+	require.NoError(t, err)
+	for _, filter := range []string{"ol.prod.g.a.committed", "ol.prod.g.a.>"} {
+		_, err = log.LastOf(t.Context(), filter)
+		require.ErrorIs(t, err, ledger.ErrMissing)
+		require.ErrorIs(t, failure(t, log.Read(t.Context(), 1, 0, ledger.Filter{Subjects: []string{filter}})), ledger.ErrMissing)
+	}
+	last, err := log.LastOf(t.Context(), "ol.prod.g.b.>")
+	require.NoError(t, err)
+	require.EqualValues(t, 3, last)
+	last, err = log.LastOf(t.Context(), "ol.prod.g.c.>")
+	require.NoError(t, err)
+	require.Zero(t, last)
+	_, err = log.Append(t.Context(), []ledger.Event{committed("a", 3)}, ledger.Expect{Filter: "ol.prod.g.a.>"})
+	require.ErrorIs(t, err, ledger.ErrMissing)
+}
+
 func flipBit(t *testing.T, dir, marker string) {
 	t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", stream.DefaultName, "msgs", "*.blk"))

@@ -30,16 +30,47 @@ func (l *Log) Last(ctx context.Context) (uint64, error) {
 
 // LastOf returns the sequence of the last event whose subject filter matches, 0 when there is
 // none. Filter is a subject or one with wildcards, as in [ledger.Filter]. As with Last, an
-// acknowledged append is always included, so that the answer can be expected in an append.
+// acknowledged append is always included, so that the answer can be expected in an append. It
+// fails with [ledger.ErrMissing] when there is one and it cannot be read any more.
 func (l *Log) LastOf(ctx context.Context, filter string) (uint64, error) {
-	m, err := l.leaderGet(ctx, getRequest{LastBySubject: filter})
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return 0, nil
-	}
+	seq, err := l.lastOf(ctx, filter)
 	if err != nil {
 		return 0, fmt.Errorf("last sequence of %s in %s: %w", filter, l.cfg.Name, err)
 	}
-	return m.Seq, nil
+	return seq, nil
+}
+
+func (l *Log) lastOf(ctx context.Context, filter string) (uint64, error) {
+	m, err := l.leaderGet(ctx, getRequest{LastBySubject: filter})
+	if !errors.Is(err, jetstream.ErrMsgNotFound) {
+		return m.Seq, err
+	}
+	// A damaged message is not found either, and only the count of messages tells that it is
+	// there. It is asked first and the message again, since one may just have been stored.
+	some, err := l.some(ctx, filter)
+	if err != nil || !some {
+		return 0, err
+	}
+	m, err = l.leaderGet(ctx, getRequest{LastBySubject: filter})
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, fmt.Errorf("%w: the last event is there and cannot be read", ledger.ErrMissing)
+	}
+	return m.Seq, err
+}
+
+// some reports whether the server counts any message that filter matches.
+func (l *Log) some(ctx context.Context, filter string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	s, err := l.js.Stream(ctx, l.cfg.Name)
+	if err != nil {
+		return false, known(err)
+	}
+	info, err := s.Info(ctx, jetstream.WithSubjectFilter(filter))
+	if err != nil {
+		return false, known(err)
+	}
+	return len(info.State.Subjects) > 0, nil
 }
 
 // Get returns the event of one sequence. It fails with [ledger.ErrMissing] when there is none.

@@ -46,9 +46,8 @@ func newProcessID() processID {
 func (p processID) messageID(n uint64) string { return string(p) + strconv.FormatUint(n, 36) }
 
 // batchID is stored with every message and so is short: it has to differ only from those of
-// batches that are open at the same time. Should two
-// processes draw the same one, the server refuses both batches as incomplete, and they are
-// sent again.
+// batches that are open at the same time. Should two processes draw the same one, the server
+// refuses both batches as incomplete, and they are sent again.
 func (p processID) batchID(n uint64) string { return string(p[:2]) + strconv.FormatUint(n%36, 36) }
 
 // compose turns a batch into messages with their headers. A single message is published
