@@ -32,10 +32,6 @@ func notable(m Movement) bool {
 
 // judge says how row r moves the cell, and for a jump why it is one.
 func (f *folding) judge(cl *cell, r *ledger.Offset, at ledger.Time, who *Who, planned bool) (Movement, string) {
-	if f.plain && !planned && cl.flags&^flagFast == flagExists|flagHad && r.At > cl.at && cl.at >= 0 &&
-		f.t.ids[cl.topicID] == r.TopicID {
-		return f.forward(cl, r, at, who) // as nearly all rows are
-	}
 	switch {
 	case planned || f.ev.Kind == ledger.KindReset:
 		return MovementReset, ""
@@ -67,7 +63,7 @@ func (f *folding) forward(cl *cell, r *ledger.Offset, at ledger.Time, who *Who) 
 	moved := r.At - cl.at
 	span := min(max(elapsed(cl.effective, at), jumpSpan), jumpSpanMost)
 	seen := int64(cl.rate)
-	if cl.samples >= jumpSamples && moved > jumpFactor*max(seen, jumpFloor)*span/1000 && !told(f.ev.Source.Kind) {
+	if cl.samples >= jumpSamples && moved > jumpFactor*max(seen, jumpFloor)*span/1000 && !told(f.source) {
 		// Once is a jump. Twice in a row is a reader that catches up.
 		if !cl.has(flagFast) {
 			cl.flags |= flagFast

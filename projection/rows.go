@@ -17,11 +17,14 @@ type folding struct {
 	rec *ledger.Record
 	ev  *ledger.Event
 
-	base  Change      // what all Changes of the event have in common
-	t     *groupTopic // of the row before
-	next  int         // index in t.cells after that of the row before
-	rows  int         // folded so far
-	plain bool        // a commit that nothing else explains
+	base          Change      // what all Changes of the event have in common
+	t             *groupTopic // of the row before
+	next          int         // index in t.cells after that of the row before
+	rows          int         // folded so far
+	plain         bool        // a commit that nothing else explains
+	rare          bool        // the group has rare facts
+	transactional bool
+	source        ledger.SourceKind
 	// notBefore is that of a polled or re-read event. Who tells what it did itself means
 	// another thing by it: when it began.
 	notBefore ledger.Time
@@ -39,7 +42,8 @@ func (s *State) foldRows(c *cluster, g *group, rec *ledger.Record) {
 		g.lastSeq = rec.Seq
 		return
 	}
-	f := folding{s: s, c: c, g: g, rec: rec, ev: ev}
+	f := &s.rows // not made anew for every event
+	*f = folding{s: s, c: c, g: g, rec: rec, ev: ev}
 	if !told(ev.Source.Kind) {
 		f.notBefore = ev.NotBefore
 	}
@@ -49,10 +53,12 @@ func (s *State) foldRows(c *cluster, g *group, rec *ledger.Record) {
 		Cause: ev.Cause, CauseInferred: ev.CauseInferred,
 	}
 	f.plain = ev.Kind == ledger.KindCommitted && ev.Cause == 0
+	f.transactional, f.source = ev.Source.Transactional, ev.Source.Kind
 	f.prepareWho()
 	if ev.Source.Kind == ledger.SourceManager && c.capture.source == ledger.SourceTail {
 		g.rarities().managed = true
 	}
+	f.rare = g.rare != nil
 	switch {
 	case ev.Kind == ledger.KindDeleted:
 		for i := range ev.Offsets {
@@ -128,17 +134,17 @@ func (f *folding) commit(i int) {
 	}
 	f.g.lastSeq = f.rec.Seq
 	cl := f.cell(i)
-	if f.ev.Source.Transactional && r.SourceOffset <= cl.position {
+	if f.transactional && r.SourceOffset <= cl.position {
 		return // overtaken: no client ever read it
 	}
-	if f.g.rare != nil && f.g.rare.managed && f.twin(r, cl) {
+	if f.rare && f.g.rare.managed && f.twin(r, cl) {
 		return
 	}
 	f.rows++
 	before := cl.visible()
 	who := f.who(r, cl)
 	var step *intent
-	if f.g.rare != nil && f.g.rare.intent != nil {
+	if f.rare && f.g.rare.intent != nil {
 		if step = f.g.stepTaken(f.ev, r, at); step != nil {
 			who = f.s.teller(WhoOperator, "")
 		}
@@ -147,7 +153,14 @@ func (f *folding) commit(i int) {
 	if !before.Exists && cl.has(flagHad) {
 		lost = Value{At: cl.at, Exists: true}
 	}
-	movement, evidence := f.judge(cl, r, at, who, step != nil)
+	var movement Movement
+	var evidence string
+	if f.plain && step == nil && cl.flags&^flagFast == flagExists|flagHad && r.At > cl.at && cl.at >= 0 &&
+		f.t.ids[cl.topicID] == r.TopicID {
+		movement, evidence = f.forward(cl, r, at, who) // as nearly all rows are
+	} else {
+		movement, evidence = f.judge(cl, r, at, who, step != nil)
+	}
 	f.set(cl, r, at)
 	if notable(movement) {
 		f.g.stats.movement(movement)
@@ -181,13 +194,13 @@ func (f *folding) set(cl *cell, r *ledger.Offset, at ledger.Time) {
 		cl.topicID = id
 	}
 	cl.flags = cl.flags&(flagOldTopic|flagFast) | flagExists | flagHad
-	if f.ev.Source.Kind == ledger.SourceTail {
+	if f.source == ledger.SourceTail {
 		cl.position = r.SourceOffset
 	}
 	cl.at, cl.seq, cl.commit, cl.effective = r.At, f.rec.Seq, r.CommitTime, at
 	cl.metadata, cl.epoch = r.Metadata, r.LeaderEpoch
-	cl.source, cl.cause = uint8(f.ev.Source.Kind), 0
-	if f.g.rare != nil || r.ExpireTime.Known() || f.notBefore.Known() {
+	cl.source, cl.cause = uint8(f.source), 0
+	if f.rare || r.ExpireTime.Known() || f.notBefore.Known() {
 		f.g.noteRare(r, f.notBefore)
 	}
 }

@@ -14,8 +14,10 @@ type State struct {
 	seq      uint64
 	appended time.Time // of the record at seq
 	clusters map[string]*cluster
-	last     *cluster // the one of the record before: most ledgers hold one
-	changes  []Change // reused from one Apply to the next
+	last     *cluster      // the one of the record before: most ledgers hold one
+	changes  []Change      // reused from one Apply to the next
+	rec      ledger.Record // the one being folded; here and not on the heap for each
+	rows     folding       // of its event
 	until    ledger.Time
 	limited  bool   // rows after until are passed over
 	quiet    bool   // only Changes that an incident can come of are reported
@@ -55,8 +57,8 @@ func (s *State) Skip(to uint64) { s.seq = max(s.seq, to) }
 //
 // Kinds that this version does not know are passed over.
 func (s *State) Apply(rec ledger.Record) ([]Change, error) {
-	s.limited, s.quiet = false, false
-	return s.apply(&rec)
+	s.limited, s.quiet, s.rec = false, false, rec
+	return s.apply()
 }
 
 // ApplyUpTo folds of one record what was true at the moment until, or all of it if until is
@@ -65,12 +67,13 @@ func (s *State) Apply(rec ledger.Record) ([]Change, error) {
 // records can be appended long after their time. What capture says of itself is folded
 // whatever its time, since it tells how sure the answer is.
 func (s *State) ApplyUpTo(rec ledger.Record, until ledger.Time) error {
-	s.limited, s.until, s.quiet = until.Known(), until, true
-	_, err := s.apply(&rec)
+	s.limited, s.until, s.quiet, s.rec = until.Known(), until, true, rec
+	_, err := s.apply()
 	return err
 }
 
-func (s *State) apply(rec *ledger.Record) ([]Change, error) {
+func (s *State) apply() ([]Change, error) {
+	rec := &s.rec
 	if rec.Seq <= s.seq {
 		return nil, nil
 	}

@@ -59,7 +59,7 @@ func (v *View) run(ctx context.Context, records iter.Seq2[ledger.Record, error])
 		if err != nil {
 			return fmt.Errorf("view after record %d: %w", v.Seq(), err)
 		}
-		if err := v.fold(&rec); err != nil {
+		if err := v.fold(rec); err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -70,18 +70,18 @@ func (v *View) run(ctx context.Context, records iter.Seq2[ledger.Record, error])
 }
 
 // fold folds one record, tells the followers and wakes who waited for it.
-func (v *View) fold(rec *ledger.Record) error {
+func (v *View) fold(rec ledger.Record) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.wait.Lock()
 	followed := len(v.followers) > 0
 	v.wait.Unlock()
-	v.state.limited, v.state.quiet = false, !followed // all Changes are for followers only
-	changes, err := v.state.apply(rec)
+	v.state.limited, v.state.quiet, v.state.rec = false, !followed, rec // all Changes are for followers only
+	changes, err := v.state.apply()
 	if err != nil {
 		return err
 	}
-	v.incidents.Apply(v.state, rec, changes)
+	v.incidents.Apply(v.state, &v.state.rec, changes)
 
 	v.wait.Lock()
 	defer v.wait.Unlock()
