@@ -28,6 +28,7 @@ type membership struct {
 	recorded     bool // the group has a group record
 	everMember   bool // since that record began, some member was in it
 	generation   int32
+	position     int64 // of the last group record in the source line
 	protocolType string
 	members      []*member // sorted by id
 	owners       []*Who    // cell.owner is an index; 0 is nobody
@@ -67,7 +68,7 @@ func (g *group) foldMembership(c *cluster, ev *ledger.Event) {
 		g.dissolve(said.RecordType, ev.Time)
 		return
 	}
-	g.ever, m.recorded = true, true
+	g.ever, m.recorded, m.position = true, true, ev.Source.Offset
 	if said.Type != ledger.GroupTypeUnknown {
 		m.typ = said.Type
 	}

@@ -9,7 +9,9 @@ var (
 	whoSimple = &Who{Kind: WhoNoMember, Inferred: true, Evidence: []string{
 		"the group has no group record: a consumer that assigns its partitions itself, or an admin tool"}}
 	whoBareSimple = &Who{Kind: WhoNoMember, Inferred: true, Evidence: append(whoSimple.Evidence, bareEvidence)}
-	whoAsked      = &Who{Kind: WhoUnknown, Inferred: true, Evidence: []string{
+	whoSentBefore = &Who{Kind: WhoUnknown, Inferred: true, Evidence: []string{
+		"the transaction sent it before the group's last change of members"}}
+	whoAsked = &Who{Kind: WhoUnknown, Inferred: true, Evidence: []string{
 		"asked of the broker, which does not tell who committed"}}
 	whoBroker = &Who{Kind: WhoBroker, Inferred: true, Evidence: []string{
 		"the broker deletes by itself what has expired or has no topic any more"}}
@@ -55,6 +57,9 @@ func (f *folding) who(r *ledger.Offset, cl *cell) *Who {
 		if f.metadataWho != nil {
 			return f.metadataWho
 		}
+	}
+	if f.transactional && r.SourceOffset < f.g.members.position {
+		return whoSentBefore // a marker can come after its producer has left the group
 	}
 	if w := f.g.members.ownerWho(cl.owner); w != nil {
 		return w

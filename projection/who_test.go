@@ -152,3 +152,18 @@ func TestJump(t *testing.T) {
 		require.Equal(t, projection.WhoNoMember, changes[0].Who.Kind)
 	})
 }
+
+// A producer commits its transaction and leaves the group; the marker comes last. Nobody from
+// outside made that commit, so it is no jump.
+func TestMarkerAfterTheLastMemberLeft(t *testing.T) {
+	h := newHistory(t)
+	h.add(classic(500, 1, member("m", 0)))
+	h.add(inTransaction(1000, row(0, 10, 7)))
+	left := classic(2000, 2)
+	left.Source.Offset = 9
+	h.add(left)
+	changes := h.add(inTransaction(2100, row(0, 20, 8)))
+	require.Equal(t, moved(projection.MovementAdvance), movements(changes))
+	require.Equal(t, projection.WhoUnknown, changes[0].Who.Kind)
+	require.Equal(t, moved(projection.MovementJump), movements(h.add(inTransaction(3000, row(0, 30, 10)))))
+}
