@@ -58,8 +58,8 @@ func (d *Decoder) fillRows(f *fields, e *Event, rows []Offset) {
 	if c.has(13) {
 		all.ExpireTime = all.CommitTime.plus(protowire.DecodeZigZag(expire))
 	}
-	metadataVary := false
-	all.Metadata, metadataVary = d.text(f, 10, d.texts.of)
+	metadata, metadataVary := d.text(f, 10, d.texts.of)
+	all.Metadata = metadata
 	d.fillShared(e, rows, all)
 
 	if _, vary := c.shared(keyPartition); vary {

@@ -34,7 +34,7 @@ func (f *fields) next() bool {
 		f.err = &DamagedError{f.schema.name, "cut or invalid field tag"}
 		return false
 	}
-	m := -1
+	var m int
 	switch f.typ {
 	case protowire.VarintType:
 		f.value, m = varint(b[n:])
