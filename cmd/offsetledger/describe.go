@@ -86,7 +86,7 @@ func (a *app) offsetTable(g *api.Group) *table.Table {
 // knownWords says how sure a row is, in one word without blanks.
 func knownWords(r *api.OffsetRow) string {
 	if r.Known == "unknown" {
-		return "unknown:" + r.Why
+		return "unknown:" + strings.ReplaceAll(r.Why, " ", "-")
 	}
 	return r.Known
 }
@@ -96,7 +96,7 @@ func (a *app) offsetNotes(g *api.Group) {
 	none := 0
 	for i := range g.Rows {
 		r := &g.Rows[i]
-		if r.CommittedOffset == nil && r.Known == "none" && !r.DeletedAt.Known() {
+		if r.Never {
 			none++
 		}
 		if r.Note != "" {

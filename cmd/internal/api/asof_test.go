@@ -12,6 +12,7 @@ import (
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
 	"github.com/offsetledger/offsetledger/cmd/internal/api/apitest"
 	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/projection"
 )
 
 // PRJ-07: capture began at 01:00 and found one commit, made at 00:30; the offset is deleted at
@@ -26,7 +27,7 @@ func TestPRJ07OutsideKnownHistoryIsUnknownAndNotNone(t *testing.T) {
 	s.At("2026-11-30T02:00:00Z").Commit("g", "t", "", 510)
 	s.At("2026-11-30T03:00:00Z").Cursor()
 	for at, want := range map[string]api.OffsetRow{
-		"00:29:59Z": {Known: "unknown", Why: "before-history"},
+		"00:29:59Z": {Known: "unknown", Why: "before history"},
 		"00:30:00Z": {Known: "exact", CommittedOffset: ptr(int64(500))},
 		"01:00:00Z": {Known: "exact", CommittedOffset: ptr(int64(500))},
 		"01:39:59Z": {Known: "exact", CommittedOffset: ptr(int64(500))},
@@ -117,4 +118,120 @@ func TestPRJ03PartitionsWithoutACommitAreListed(t *testing.T) {
 		require.Nil(t, row.CommittedOffset)
 		require.NotNil(t, row.LogEndOffset)
 	}
+}
+
+// What a transaction has not decided yet stands beside the answer, and is never the answer.
+func TestAPendingOffsetStandsBesideTheCommittedOne(t *testing.T) {
+	d := start(t, nil)
+	s := apitest.Begin(t, d.ledger, apitest.NightBegins)
+	s.Cursor()
+	s.Commit("g", "t", "", 100)
+	since := ledger.AtTime(nightEnds.Add(-time.Minute))
+	s.At("2026-11-30T03:12:00Z").Append(ledger.Event{
+		Kind: ledger.KindCursor, Source: ledger.Source{Kind: ledger.SourceTail},
+		Cursor: &ledger.Cursor{Shard: ledger.CursorShardAll, TopicID: apitest.SourceTopic, Complete: true, Lines: []ledger.SourceLine{{
+			Partition: apitest.Line, Next: 50, CompleteThrough: since, MaxEffective: since,
+			Open: []ledger.OpenTransaction{{ProducerID: 9, First: 40, Since: since, Rows: []ledger.PendingOffset{
+				{Group: "g", Topic: "t", At: 110, Position: 41}, {Group: "g", Topic: "t", Partition: 1, At: 7, Position: 42},
+				{Group: "new", Topic: "t", At: 5, Position: 43},
+			}}},
+		}}},
+	})
+	g, err := d.Group(t.Context(), api.Query{Group: ptr("g")})
+	require.NoError(t, err)
+	require.Len(t, g.Rows, 2)
+	require.Equal(t, int64(100), *g.Rows[0].CommittedOffset)
+	require.Equal(t, "exact", g.Rows[0].Known)
+	require.Equal(t, &api.Pending{Offset: 110, Since: api.Time{Time: since}}, g.Rows[0].Pending)
+	require.Nil(t, g.Rows[1].CommittedOffset)
+	require.Equal(t, "unknown", g.Rows[1].Known)
+	require.Equal(t, "only pending", g.Rows[1].Why)
+
+	// A group that only an undecided transaction has named is there, with nothing committed.
+	g, err = d.Group(t.Context(), api.Query{Group: ptr("new")})
+	require.NoError(t, err)
+	require.Len(t, g.Rows, 1)
+	require.Nil(t, g.Rows[0].CommittedOffset)
+}
+
+// Between the last row before a gap and the first one after it, what a partition had is not
+// known; other partitions are untouched.
+func TestInsideAGapAPartitionIsUnknown(t *testing.T) {
+	d := start(t, nil)
+	s := apitest.Begin(t, d.ledger, "2026-11-30T01:00:00Z")
+	s.Cursor()
+	s.At("2026-11-30T01:10:00Z").Commit("g", "t", "", 10, 20)
+	s.At("2026-11-30T02:00:00Z").Append(ledger.Event{
+		Kind: ledger.KindGap, Group: "g", Source: ledger.Source{Kind: ledger.SourceTail}, Cause: ledger.CauseCompacted,
+		Gap: &ledger.Gap{
+			OfGroup: true, SourcePartition: apitest.Line, First: 4, Last: 9,
+			From: ledger.AtTime(nightEnds.Add(-122*time.Minute - 40*time.Second)), To: ledger.AtTime(nightEnds.Add(-72*time.Minute - 40*time.Second)),
+		},
+		Offsets: []ledger.Offset{{Topic: "t"}},
+	})
+	s.Commit("g", "t", "", 15)
+	s.Cursor()
+	for at, want := range map[string]string{"01:09Z": "", "01:10Z": "exact", "01:30Z": "unknown", "02:00Z": "exact"} {
+		g, err := d.Group(t.Context(), api.Query{Group: ptr("g"), At: at})
+		require.NoError(t, err)
+		if want == "" {
+			require.Empty(t, g.Rows)
+			continue
+		}
+		require.Equal(t, want, g.Rows[0].Known, at)
+		require.Equal(t, "exact", g.Rows[1].Known, at)
+		if want == "unknown" {
+			require.Equal(t, "gap", g.Rows[0].Why)
+		}
+	}
+	h, err := d.History(t.Context(), api.Query{Group: ptr("g")})
+	require.NoError(t, err)
+	require.False(t, h.Coverage.Complete)
+	require.Len(t, h.Coverage.Gaps, 1)
+	require.Equal(t, api.Text("g"), *h.Coverage.Gaps[0].Group)
+	require.Equal(t, "history may be missing: compacted", h.Rows[2].Note)
+
+	// After the gap the history is complete again.
+	h, err = d.History(t.Context(), api.Query{Group: ptr("g"), Since: "02:30Z", Until: "01:59:59Z"})
+	require.Error(t, err)
+	h, err = d.History(t.Context(), api.Query{Group: ptr("g"), Since: "01:59Z", Until: "02:00Z"})
+	require.NoError(t, err)
+	require.Len(t, h.Coverage.Gaps, 1)
+	h, err = d.History(t.Context(), api.Query{Group: ptr("g"), Since: "01:01Z", Until: "01:05Z"})
+	require.NoError(t, err)
+	require.True(t, h.Coverage.Complete)
+	require.Empty(t, h.Coverage.Gaps)
+}
+
+// A polled offset came true at some moment between two looks.
+func TestAPolledOffsetIsKnownToAnInterval(t *testing.T) {
+	d := start(t, nil)
+	s := apitest.Begin(t, d.ledger, "2026-11-30T01:00:00Z")
+	poll := func(at, before string, offset int64) {
+		s.At(before)
+		notBefore := s.Now()
+		s.At(at).Append(ledger.Event{
+			Kind: ledger.KindCommitted, Group: "g", Source: ledger.Source{Kind: ledger.SourcePoll}, NotBefore: notBefore,
+			Offsets: []ledger.Offset{{Topic: "t", At: offset, Effective: s.Now()}},
+		})
+	}
+	poll("2026-11-30T01:00:10Z", "2026-11-30T01:00:00Z", 1)
+	poll("2026-11-30T01:00:20Z", "2026-11-30T01:00:10Z", 2)
+	g, err := d.Group(t.Context(), api.Query{Group: ptr("g")})
+	require.NoError(t, err)
+	row := g.Rows[0]
+	require.Equal(t, "interval", row.Known)
+	require.Equal(t, "2026-11-30T01:00:10.000Z", row.NotBefore.String())
+	require.Equal(t, "2026-11-30T01:00:20.000Z", row.NotAfter.String())
+	require.False(t, row.CommitTime.Known())
+	require.Equal(t, "poll", g.Coverage.Source)
+}
+
+// A question that comes while the ledger is still being read says how far that is.
+func TestWhileTheLedgerIsBeingReadThereIsNoAnswerYet(t *testing.T) {
+	d := start(t, func(c *api.Config) { c.View = projection.NewView() })
+	apitest.Begin(t, d.ledger, apitest.NightBegins).Cursor()
+	resp, body := d.get(t, "/api/v1/groups")
+	p := requireProblem(t, resp, body, http.StatusServiceUnavailable, api.CodeCatchingUp)
+	require.Equal(t, &api.Progress{Seq: 0, Last: 1}, p.Progress)
 }

@@ -72,9 +72,24 @@ type Group struct {
 	Envelope
 	GroupRow
 	MemberRows   []MemberRow  `json:"member_rows"`
+	Statistics   Statistics   `json:"statistics"`
 	LastIncident *IncidentRow `json:"last_incident"`
 	Rows         []OffsetRow  `json:"rows"`
 	Next         *string      `json:"next"`
+}
+
+// Statistics count what a group did since its first record.
+type Statistics struct {
+	Commits          uint64 `json:"commits"` // attempts: successes and failures
+	Successes        uint64 `json:"successes"`
+	Failures         uint64 `json:"failures"`
+	OffsetsCommitted uint64 `json:"offsets_committed"`
+	Rewinds          uint64 `json:"rewinds"` // of single partitions
+	Jumps            uint64 `json:"jumps"`
+	LastCommit       Time   `json:"last_commit"`
+	// AverageCommitSeconds is how long a commit took, of those whose duration is known; null if
+	// none is.
+	AverageCommitSeconds *float64 `json:"average_commit_seconds"`
 }
 
 // MemberRow is one member of a group.
@@ -105,9 +120,10 @@ type OffsetRow struct {
 	NotAfter         Time     `json:"not_after"`
 	Known            string   `json:"known"`          // exact, stale, interval, none, unknown
 	KnownUntil       Time     `json:"known_until"`    // stale: up to when it is true
-	DeletedAt        Time     `json:"deleted_at"`     // none: when it went away; null if it never was
-	Before           *int64   `json:"before"`         // none: the offset that went away
-	Why              string   `json:"why,omitempty"`  // unknown: before-history, gap, unreadable, pending
+	DeletedAt        Time     `json:"deleted_at"`     // there is none since then
+	Never            bool     `json:"never"`          // there never was one
+	Before           *int64   `json:"before"`         // the offset that went away
+	Why              string   `json:"why,omitempty"`  // unknown: before history, gap, unreadable, only pending
 	Note             string   `json:"note,omitempty"` // oddities: topic gone, ahead of the end, records gone unread
 	Pending          *Pending `json:"pending"`
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/offsetledger/offsetledger/replay"
 )
 
-// freshEnough is how far capture may be behind for an answer about now to be called exact.
-const freshEnough = 5 * time.Second
-
 // viewPatience is how long a question waits for the view to fold what is stored.
 const viewPatience = 2 * time.Second
 
@@ -25,8 +22,8 @@ type frame struct {
 	cover   projection.Coverage // of the whole log, whatever moment is asked for
 	point   replay.Point        // resolved
 	asOf    ledger.Time
-	seq     uint64 // last sequence that was taken into account
-	exact   bool
+	seq     uint64      // last sequence that was taken into account
+	reached ledger.Time // by sequence: how far capture had come then
 }
 
 // frame waits until the view has everything that is stored, and finds the cluster.
@@ -46,7 +43,6 @@ func (s *server) frame(ctx context.Context, q Query) (*frame, error) {
 	if fault != nil {
 		return nil, fault
 	}
-	f.exact = f.fresh()
 	return f, nil
 }
 
@@ -111,11 +107,6 @@ func texts(names []string) []Text {
 	return out
 }
 
-// fresh reports whether capture is so close to the present that an answer about now is exact.
-func (f *frame) fresh() bool {
-	return f.status.BehindKnown && f.status.Behind <= freshEnough && f.status.Problem == ""
-}
-
 // behind is how far capture is behind, nil if it is away.
 func (f *frame) behind() *float64 {
 	if !f.status.BehindKnown {
@@ -132,7 +123,7 @@ func (f *frame) envelope(kind string, from, to ledger.Time) Envelope {
 		to = f.asOf
 	}
 	began := f.cover.Began
-	complete := began.Known() && f.status.Problem == "" && (f.exact || !f.cover.Through.Before(to))
+	complete := began.Known() && f.status.Problem == "" && (f.exact() || !f.cover.Through.Before(to))
 	if from.Known() {
 		complete = complete && !from.Before(began)
 	} else {
@@ -153,13 +144,6 @@ func (f *frame) envelope(kind string, from, to ledger.Time) Envelope {
 	}
 	e.Coverage.Complete = complete && len(e.Coverage.Gaps) == 0
 	return e
-}
-
-func (f *frame) known() string {
-	if f.exact {
-		return knownExact
-	}
-	return knownStale
 }
 
 // gapSpan is the time that a gap covers; one that does not say is as long as it can be.

@@ -1,75 +1,58 @@
 package api
 
 import (
+	"time"
+
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
 )
 
-// The values of OffsetRow.Known and Envelope.Known.
-const (
-	knownExact    = "exact"    // capture has passed that moment
-	knownStale    = "stale"    // capture has not yet, or is away
-	knownInterval = "interval" // polled: it changed at some moment in between
-	knownNone     = "none"     // there is no committed offset
-	knownUnknown  = "unknown"  // see OffsetRow.Why
-)
+// freshEnough is how far capture may be behind for an answer about now to be called exact:
+// five seconds, and the one by which capture always holds back what it calls complete.
+const freshEnough = 6 * time.Second
 
-// The values of OffsetRow.Why.
-const (
-	whyBeforeHistory = "before-history" // the ledger does not reach back so far
-	whyGap           = "gap"            // history may be missing here
-	whyUnreadable    = "unreadable"     // a later record could not be decoded
-	whyPending       = "pending"        // only an undecided transaction names the partition
-)
+// asked is the moment that the answer is about, as the fold wants to know it.
+func (f *frame) asked() projection.Asked {
+	return projection.Asked{Time: f.point.Time, Now: f.asOf, Through: f.through()}
+}
 
-// judge says how sure the row of a partition is.
-func (f *frame) judge(row *OffsetRow, group string, p *projection.Partition) {
-	row.Known = f.known()
+// through is how far capture had come at the moment asked for, as far as it is known: by the
+// capture that runs here, by the record that was asked for, or else by what it has stored.
+func (f *frame) through() ledger.Time {
 	switch {
-	case p.Unreadable:
-		row.unknown(whyUnreadable)
-	case f.inGap(group, p):
-		row.unknown(whyGap)
-	case p.Unsure != nil:
-		row.Known = knownInterval
-		row.NotBefore, row.NotAfter = Time{p.Unsure.From}, Time{p.Unsure.To}
-	case !p.Committed.Exists && p.Pending != nil && !p.DeletedAt.Known():
-		row.unknown(whyPending)
-	case !p.Committed.Exists:
-		row.Known = knownNone
-		row.DeletedAt = Time{p.DeletedAt}
-	case p.NotBefore.Known():
-		row.Known = knownInterval
-		row.NotBefore, row.NotAfter, row.CommitTime = Time{p.NotBefore}, Time{p.Effective}, Time{}
+	case f.point.Seq != 0:
+		return f.reached
+	case f.point.Time.Known(): // final is only what capture has stored that it is complete
+		return f.cover.Through
+	case f.status.BehindKnown && f.status.Problem == "":
+		return ledger.MaxTime(f.now.Add(-f.status.Behind), f.cover.Through)
 	}
-	if row.Known == knownStale {
-		row.KnownUntil = Time{f.cover.Through}
-	}
+	return f.cover.Through
 }
 
-func (r *OffsetRow) unknown(why string) { r.Known, r.Why = knownUnknown, why }
-
-// inGap reports whether the moment asked for lies in a gap that names the partition: between
-// its last row before and its first row after.
-func (f *frame) inGap(group string, p *projection.Partition) bool {
-	for i := range f.cover.Gaps {
-		g := &f.cover.Gaps[i]
-		if !g.OfGroup || g.Group != group || !gapNames(g, p) {
-			continue
-		}
-		span := gapSpan(*g)
-		if f.asOf.After(span.From) && f.asOf.Before(span.To) && !p.Effective.After(span.From) {
-			return true
-		}
+// exact reports whether nothing that comes can change the answer, or, for now and by
+// sequence, whether capture was close to that moment.
+func (f *frame) exact() bool {
+	if f.point.Time.Known() {
+		return !f.point.Time.After(f.through())
 	}
-	return false
+	behind, ok := f.asOf.Sub(f.through())
+	return ok && behind <= freshEnough
 }
 
-func gapNames(g *projection.Gap, p *projection.Partition) bool {
-	for _, k := range g.Keys {
-		if k == (ledger.TopicPartition{Topic: p.Topic, Partition: p.Partition}) {
-			return true
-		}
+// known is how sure the answer is as a whole. Each row says it for itself.
+func (f *frame) known() string {
+	if f.exact() {
+		return projection.CertaintyExact.String()
 	}
-	return len(g.Keys) == 0
+	return projection.CertaintyStale.String()
+}
+
+// setKnown says how sure a row is.
+func (r *OffsetRow) setKnown(k projection.Known) {
+	r.Known, r.Why = k.Certainty.String(), k.Why
+	r.KnownUntil, r.DeletedAt, r.Never = Time{k.Until}, Time{k.DeletedAt}, k.Never
+	if k.Certainty == projection.CertaintyInterval {
+		r.NotBefore, r.NotAfter, r.CommitTime = Time{k.NotBefore}, Time{k.NotAfter}, Time{}
+	}
 }

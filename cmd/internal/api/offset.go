@@ -3,6 +3,7 @@ package api
 import (
 	"github.com/google/uuid"
 
+	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
 )
 
@@ -30,7 +31,7 @@ func (f *frame) offsetRow(st *projection.State, group string, p *projection.Part
 	if lag.Known {
 		row.Lag = &lag.Records
 	}
-	f.judge(&row, group, p)
+	row.setKnown(st.Known(f.cluster, group, ledger.TopicPartition{Topic: p.Topic, Partition: p.Partition}, p, f.asked()))
 	row.Note = note(st, f.cluster, p, lag)
 	return row
 }

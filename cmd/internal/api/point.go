@@ -51,17 +51,14 @@ func (s *server) at(ctx context.Context, f *frame, q Query) error {
 	f.point = p
 	if p.Seq == 0 {
 		f.asOf = p.Time
-		f.exact = !f.cover.Through.Before(p.Time)
 		return nil
 	}
 	rec, err := s.one(ctx, p.Seq)
 	if err != nil {
 		return err
 	}
-	f.seq, f.asOf = p.Seq, ledger.AtTime(rec.Appended)
-	// By sequence an answer is exact if capture was close to the present when it stored it.
-	late, ok := f.asOf.Sub(rec.Event.Time)
-	f.exact = ok && late <= freshEnough
+	// A record that was stored soon after what it tells shows that capture was at the present.
+	f.seq, f.asOf, f.reached = p.Seq, ledger.AtTime(rec.Appended), rec.Event.Time
 	return nil
 }
 

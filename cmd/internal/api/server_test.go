@@ -182,7 +182,10 @@ func TestCAP12EmptyGroupIdIsNotNoGroup(t *testing.T) {
 func TestCLI07FiveAnswersThatAreNotAnOffset(t *testing.T) {
 	var status atomic.Value
 	status.Store(keepsUp())
-	d := start(t, func(c *api.Config) { c.Status = func() api.Status { return status.Load().(api.Status) } })
+	d := start(t, func(c *api.Config) {
+		c.Status = func() api.Status { return status.Load().(api.Status) }
+		c.Now = func() time.Time { return nightEnds.Add(88 * time.Second) }
+	})
 	apitest.Night(t, d.ledger)
 	s := apitest.Begin(t, d.ledger, apitest.NightEnds)
 	s.Members("joined", 1, "somebody")

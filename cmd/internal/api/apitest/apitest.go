@@ -16,6 +16,9 @@ import (
 // Cluster is the Kafka cluster of all stories.
 const Cluster = "prod"
 
+// SourceTopic is the id of __consumer_offsets.
+var SourceTopic = uuid.MustParse("5a7b5d0e-0000-4000-8000-000000000001")
+
 // Appender is where a story is written; a stream.Log is one.
 type Appender interface {
 	Append(ctx context.Context, events []ledger.Event, expects ...ledger.Expect) (ledger.Receipt, error)
@@ -93,7 +96,7 @@ func (s *Story) cursor(line ledger.SourceLine) uint64 {
 	return s.Append(ledger.Event{
 		Kind: ledger.KindCursor, Source: ledger.Source{Kind: ledger.SourceTail},
 		Cursor: &ledger.Cursor{
-			Shard: ledger.CursorShardAll, KafkaClusterID: "kafka-1", TopicID: uuid.MustParse("5a7b5d0e-0000-4000-8000-000000000001"),
+			Shard: ledger.CursorShardAll, KafkaClusterID: "kafka-1", TopicID: SourceTopic,
 			Complete: true, Lines: []ledger.SourceLine{line},
 		},
 	})
@@ -155,3 +158,6 @@ func (s *Story) Delete(group, topic string, n int, cause ledger.Cause) uint64 {
 	s.offset += int64(n)
 	return s.Append(ev)
 }
+
+// Now is the time of the next event.
+func (s *Story) Now() ledger.Time { return s.now }
