@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -130,6 +131,36 @@ func TestNAT04RealConflictAfterALostRequest(t *testing.T) {
 	require.ErrorAs(t, err, &conflict)
 	require.Equal(t, ledger.ConflictError{Filter: "ol.prod.g.a.>", Wanted: 0, Found: 17}, *conflict)
 	<-done
+}
+
+// The request is stuck somewhere on its way, is sent again, and arrives after all when the
+// second has long been stored: the server knows it by its id.
+func TestNAT04RequestThatArrivesLate(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 4} {
+		t.Run(fmt.Sprintf("%d messages", n), func(t *testing.T) {
+			t.Parallel()
+			log, direct, p := throughProxy(t)
+			p.holdUntil = map[int]string{1: "Nats-Msg-Id", 4: "Nats-Batch-Commit"}[n]
+			p.holding.Store(true)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				<-p.lost
+				p.holding.Store(false)
+				p.cutClients()
+			}()
+			r, err := log.Append(t.Context(), numbered("a", n))
+			require.NoError(t, err)
+			<-done
+			close(p.release)
+			<-p.released
+			_, err = direct.Append(t.Context(), numbered("b", 1))
+			require.NoError(t, err)
+			require.Len(t, collect(t, direct.Read(t.Context(), 1, 0, ledger.Filter{Subjects: []string{ledger.GroupSubjects("prod", "a")}})), n)
+			require.EqualValues(t, 12+n, r.Last)
+		})
+	}
 }
 
 // No answer ever comes: the caller is told that the outcome is unknown, which is the truth.

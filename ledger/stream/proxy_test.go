@@ -21,19 +21,24 @@ type proxy struct {
 	loseRequests atomic.Bool // what the client says is swallowed
 	loseAnswers  atomic.Bool // what the server says is swallowed
 
-	version atomic.Pointer[string] // what the server's version is told to be; nil is the truth
-	lost    chan struct{}          // holds one when something was swallowed
+	holding   atomic.Bool // what the client says is kept until release, even if it goes away
+	holdUntil string      // counts as lost when this has been kept
+	release   chan struct{}
+	released  chan struct{}          // gets one when what was kept has reached the server
+	version   atomic.Pointer[string] // what the server's version is told to be; nil is the truth
+	lost      chan struct{}          // holds one when something was swallowed
 
-	mu    sync.Mutex
-	conns map[net.Conn]bool
-	wg    sync.WaitGroup
+	mu      sync.Mutex
+	conns   map[net.Conn]bool
+	clients []net.Conn
+	wg      sync.WaitGroup
 }
 
 func newProxy(t *testing.T, to string) *proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	p := &proxy{listener: listener, to: to, lost: make(chan struct{}, 1), conns: map[net.Conn]bool{}}
+	p := &proxy{listener: listener, to: to, lost: make(chan struct{}, 1), release: make(chan struct{}), released: make(chan struct{}, 1), conns: map[net.Conn]bool{}}
 	p.wg.Go(p.serve)
 	t.Cleanup(func() {
 		listener.Close()
@@ -58,6 +63,7 @@ func (p *proxy) serve() {
 		}
 		p.mu.Lock()
 		p.conns[client], p.conns[server] = true, true
+		p.clients = append(p.clients, client)
 		p.mu.Unlock()
 		p.wg.Go(func() { p.copy(server, client, &p.loseRequests) })
 		p.wg.Go(func() { p.copy(client, server, &p.loseAnswers) })
@@ -68,17 +74,27 @@ func (p *proxy) copy(to, from net.Conn, lose *atomic.Bool) {
 	defer to.Close()
 	defer from.Close()
 	buf := make([]byte, 32<<10)
+	var held []byte
 	for {
 		n, err := from.Read(buf)
-		if n > 0 && lose.Load() {
-			select {
-			case p.lost <- struct{}{}:
-			default:
+		if lose == &p.loseRequests && p.holding.Load() {
+			held = append(held, buf[:n]...)
+			n = 0
+			if bytes.Contains(held, []byte(p.holdUntil)) {
+				p.signalLost()
 			}
+		}
+		if n > 0 && lose.Load() {
+			p.signalLost()
 		} else if _, err := to.Write(p.forge(buf[:n])); err != nil {
 			return
 		}
 		if err != nil {
+			if held != nil {
+				<-p.release
+				to.Write(held) //nolint:errcheck // the test sees what arrived
+				p.released <- struct{}{}
+			}
 			return
 		}
 	}
@@ -102,5 +118,21 @@ func (p *proxy) cut() {
 	for c := range p.conns {
 		c.Close()
 		delete(p.conns, c)
+	}
+}
+
+func (p *proxy) signalLost() {
+	select {
+	case p.lost <- struct{}{}:
+	default:
+	}
+}
+
+// cutClients ends the clients' side of every connection.
+func (p *proxy) cutClients() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.clients {
+		c.Close()
 	}
 }
