@@ -151,6 +151,7 @@ func (a *app) run(ctx context.Context, s *service, k config.Kafka, flags serveFl
 			return err
 		}
 	}
+	s.endpoint = endpoint(k)
 	err = s.capture(kafka.TailConfig{Options: options, Cluster: name, Interval: flags.interval})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -31,6 +32,9 @@ type service struct {
 	log    *stream.Log
 	view   *projection.View
 	tail   *kafka.Tail
+
+	endpoint kafka.Endpoint // how Kafka was to be reached
+	fault    fault
 }
 
 // openStore starts the embedded server on dir, or connects to the NATS server at url if there
@@ -150,7 +154,30 @@ func (s *service) problem(st *kafka.Status) string {
 	case st.LogError != nil:
 		return fmt.Sprintf("nothing can be stored: %v", st.LogError)
 	case st.KafkaError != nil:
-		return fmt.Sprintf("Kafka cannot be read: %v", st.KafkaError)
+		return "Kafka cannot be read: " + s.fault.explain(st.KafkaError, s.endpoint)
 	}
 	return ""
+}
+
+// fault is the last reason for which Kafka could not be read.
+type fault struct {
+	mu        sync.Mutex
+	err       string // as capture told it
+	explained string
+}
+
+// explainTime is how long finding out about a fault may keep the question waiting in which it
+// is told. Most faults need no finding out, and none is looked into twice in a row.
+const explainTime = 2 * time.Second
+
+// explain says in one line what is wrong and what mends it.
+func (f *fault) explain(err error, at kafka.Endpoint) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if told := err.Error(); told != f.err {
+		ctx, cancel := context.WithTimeout(context.Background(), explainTime)
+		defer cancel()
+		f.err, f.explained = told, kafka.ExplainError(ctx, err, at).Error()
+	}
+	return f.explained
 }

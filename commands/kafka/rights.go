@@ -29,7 +29,7 @@ type Right struct {
 	Name string
 	// Known is false if it could not be found out; OK is false as well then.
 	Known, OK bool
-	Needed    bool   // the mode that was chosen cannot do without it
+	Needed    bool   // the mode that was chosen, or the tail where there is none, cannot do without it
 	Detail    string // what was found
 	Mend      string // what to change when it is not OK
 }
@@ -248,6 +248,7 @@ func (c *accessCheck) choose() {
 	needed := map[Mode][]string{
 		ModeTail: {rightReach, rightReadOffsets},
 		ModePoll: {rightReach, rightListGroups, rightDescribeGroups, rightDescribeTopics},
+		ModeNone: {rightReadOffsets},
 	}[c.Mode]
 	for _, name := range needed {
 		if r := c.right(name); r != nil {

@@ -118,6 +118,8 @@ func (t *Tail) start(ctx context.Context) error {
 			return nil
 		case errors.Is(err, ErrOtherCluster):
 			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
 		}
 		t.cfg.Logger.Warn("capture cannot begin", "cluster", t.cfg.Cluster, "err", err)
 		if err := wait.sleep(ctx); err != nil {

@@ -32,6 +32,15 @@ func produce(t *testing.T, r *kafkatest.Real, topic string, counts ...int) {
 	}
 }
 
+// client is a client that the end of the test closes.
+func client(t *testing.T, opts ...kgo.Opt) *kgo.Client {
+	t.Helper()
+	cl, err := kgo.NewClient(opts...)
+	require.NoError(t, err)
+	t.Cleanup(cl.Close)
+	return cl
+}
+
 // bounded is the context of one request to a broker.
 func bounded(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -98,13 +97,20 @@ func start(t *testing.T, dir, broker string, args ...string) *daemon {
 	return d
 }
 
-// listens learns from the data directory where the daemon listens.
+// announced learns from the log where the daemon listens.
+func (d *daemon) announced() bool {
+	_, line, ok := strings.Cut(d.log.String(), " api=")
+	if ok {
+		d.URL, _, ok = strings.Cut(line, "\n")
+	}
+	return ok
+}
+
+// listens reports whether the daemon answers.
 func (d *daemon) listens() bool {
-	url, err := os.ReadFile(filepath.Join(d.dir, "api"))
-	if err != nil || len(url) == 0 || url[len(url)-1] != '\n' {
+	if !d.announced() {
 		return false
 	}
-	d.URL = strings.TrimSpace(string(url))
 	status, _ := d.get("/healthz")
 	return status != 0
 }
@@ -222,6 +228,20 @@ func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.buf.String()
+}
+
+// errorLine is the one line in which the program says what is wrong.
+func errorLine(t *testing.T, stderr string) string {
+	t.Helper()
+	var lines []string
+	for line := range strings.Lines(stderr) {
+		if strings.HasPrefix(line, "error: ") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	require.Len(t, lines, 1, "%s", stderr)
+	require.True(t, strings.HasSuffix(strings.TrimSpace(stderr), lines[0]), "it ends with the error: %s", stderr)
+	return lines[0]
 }
 
 // tool runs a stock tool against the plain listener of a broker; it has to succeed.
