@@ -261,7 +261,7 @@ func (a *app) askLedger(ctx context.Context) (api.Ledger, error) {
 	if err != nil {
 		return api.Ledger{}, err
 	}
-	defer src.close()
+	defer src.close() //nolint:errcheck // nothing was written
 	return src.Ledger(ctx)
 }
 

@@ -162,7 +162,7 @@ func openLedger(ctx context.Context, dir string) (*openedLedger, error) {
 // waited for it.
 func (l *openedLedger) close() error {
 	l.stop()
-	<-l.done
+	<-l.done //nolint:errcheck // see above
 	return l.srv.Close()
 }
 
@@ -177,7 +177,7 @@ func announce(dir, url string) (func(), error) {
 	if err := os.WriteFile(path, []byte(url+"\n"), 0o600); err != nil {
 		return nil, err
 	}
-	return func() { os.Remove(path) }, nil //nolint:errcheck // one left behind is not believed
+	return func() { os.Remove(path) }, nil
 }
 
 // announced is where the daemon that has dir open listens.

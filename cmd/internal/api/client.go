@@ -129,7 +129,7 @@ func get[T any](ctx context.Context, c *Client, path string, q Query) (T, error)
 }
 
 func follow[T any](ctx context.Context, c *Client, path string, q Query) (*Stream[T], error) {
-	resp, err := c.do(ctx, path, q, typeLines)
+	resp, err := c.do(ctx, path, q, typeLines) //nolint:bodyclose // Stream.Close does
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (s *Stream[T]) Rows() iter.Seq2[*T, error] {
 		for {
 			line, err := r.ReadBytes('\n')
 			switch {
-			case err == io.EOF && len(line) == 0:
+			case errors.Is(err, io.EOF) && len(line) == 0:
 				return
 			case err != nil:
 				yield(nil, fmt.Errorf("the answer of %s broke off: %w", s.url, err))

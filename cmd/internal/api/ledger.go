@@ -34,10 +34,10 @@ func (c *Client) Ledger(ctx context.Context) (Ledger, error) {
 }
 
 func (s *server) ledger(w http.ResponseWriter, r *http.Request, _ Query) error {
-	if s.Config.Ledger == nil {
+	if s.Ledger == nil {
 		return problem(CodeNotFound, "this handler does not know what its ledger is stored in")
 	}
-	l, err := s.Config.Ledger(r.Context())
+	l, err := s.Ledger(r.Context())
 	if err != nil {
 		return err
 	}

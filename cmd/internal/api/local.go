@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -93,7 +94,7 @@ func (w *localWriter) Flush() { w.WriteHeader(http.StatusOK) }
 func (w *localWriter) finish() {
 	err := error(nil)
 	if caught := recover(); caught != nil {
-		if caught != http.ErrAbortHandler {
+		if given, ok := caught.(error); !ok || !errors.Is(given, http.ErrAbortHandler) {
 			panic(caught)
 		}
 		err = io.ErrUnexpectedEOF
