@@ -142,6 +142,7 @@ func TestNAT04RequestThatArrivesLate(t *testing.T) {
 			t.Parallel()
 			log, direct, p := throughProxy(t)
 			p.holdUntil = map[int]string{1: "Nats-Msg-Id", 4: "Nats-Batch-Commit"}[n]
+			p.keepServer.Store(true)
 			p.holding.Store(true)
 			done := make(chan struct{})
 			go func() {

@@ -21,12 +21,14 @@ type proxy struct {
 	loseRequests atomic.Bool // what the client says is swallowed
 	loseAnswers  atomic.Bool // what the server says is swallowed
 
-	holding   atomic.Bool // what the client says is kept until release, even if it goes away
-	holdUntil string      // counts as lost when this has been kept
-	release   chan struct{}
-	released  chan struct{}          // gets one when what was kept has reached the server
-	version   atomic.Pointer[string] // what the server's version is told to be; nil is the truth
-	lost      chan struct{}          // holds one when something was swallowed
+	holding    atomic.Bool   // what the client says is kept until release, even if it goes away
+	holdUntil  string        // counts as lost when this has been kept
+	keepServer atomic.Bool   // the server's side outlives the client's
+	done       chan struct{} // the test is over
+	release    chan struct{}
+	released   chan struct{}          // gets one when what was kept has reached the server
+	version    atomic.Pointer[string] // what the server's version is told to be; nil is the truth
+	lost       chan struct{}          // holds one when something was swallowed
 
 	mu      sync.Mutex
 	conns   map[net.Conn]bool
@@ -38,10 +40,11 @@ func newProxy(t *testing.T, to string) *proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	p := &proxy{listener: listener, to: to, lost: make(chan struct{}, 1), release: make(chan struct{}), released: make(chan struct{}, 1), conns: map[net.Conn]bool{}}
+	p := &proxy{listener: listener, to: to, lost: make(chan struct{}, 1), release: make(chan struct{}), done: make(chan struct{}), released: make(chan struct{}, 1), conns: map[net.Conn]bool{}}
 	p.wg.Go(p.serve)
 	t.Cleanup(func() {
 		listener.Close()
+		close(p.done)
 		p.cut()
 		p.wg.Wait()
 	})
@@ -86,12 +89,15 @@ func (p *proxy) copy(to, from net.Conn, lose *atomic.Bool) {
 		}
 		if n > 0 && lose.Load() {
 			p.signalLost()
-		} else if _, err := to.Write(p.forge(buf[:n])); err != nil {
-			return
+		} else if _, err := to.Write(p.forge(buf[:n])); err != nil && !p.keepServer.Load() {
+			return // with something kept, the server's side stays open although the client is gone
 		}
 		if err != nil {
 			if held != nil {
-				<-p.release
+				select {
+				case <-p.release:
+				case <-p.done:
+				}
 				to.Write(held) //nolint:errcheck // the test sees what arrived
 				p.released <- struct{}{}
 			}
@@ -105,7 +111,7 @@ var versionField = regexp.MustCompile(`"version":"[^"]*"`)
 // forge changes the version in what the server says of itself.
 func (p *proxy) forge(b []byte) []byte {
 	version := p.version.Load()
-	if version == nil || !bytes.HasPrefix(b, []byte("INFO ")) {
+	if version == nil {
 		return b
 	}
 	return versionField.ReplaceAll(b, fmt.Appendf(nil, `"version":%q`, *version))
