@@ -63,8 +63,8 @@ func (t *Tail) removed(ctx context.Context, l *sourceLine, start int64) error {
 }
 
 // truncated tells that the brokers lost the records from position on, which clients could
-// read until then, and what they answer now for the offsets that stood there. It is one
-// append with the cursor, unless it is more than one holds.
+// read until then, and what they answer now for the offsets that stood there and were not
+// committed since. It is one append with the cursor, unless it is more than one holds.
 func (t *Tail) truncated(ctx context.Context, l *sourceLine, position int64) error {
 	l.run.reset() // never given out, and no longer there
 	to := l.position()
@@ -77,6 +77,7 @@ func (t *Tail) truncated(ctx context.Context, l *sourceLine, position int64) err
 		return err
 	}
 	answers, at := t.reread(ctx, keys)
+	answers = t.unsaid(ctx, l, position, answers)
 	t.shared.out.add(l.lostRange(ledger.CauseTruncated, position, to, at))
 	l.cutBack(position)
 	for _, e := range RereadEvents(t.cfg.Cluster, answers, at) {
