@@ -42,7 +42,11 @@ func (a *app) groupHeader(g *api.Group) {
 	if g.TotalLag != nil {
 		total = strconv.FormatInt(*g.TotalLag, 10)
 	}
-	fmt.Fprintf(a.stdout, "AS-OF    %s (seq %d, %s)   TOTAL-LAG  %s (%d unknown)\n", instant(g.AsOf), g.Seq, g.Known, total, g.Unknown)
+	seq := "before history"
+	if g.Seq != 0 {
+		seq = fmt.Sprintf("seq %d", g.Seq)
+	}
+	fmt.Fprintf(a.stdout, "AS-OF    %s (%s, %s)   TOTAL-LAG  %s (%d unknown)\n", instant(g.AsOf), seq, g.Known, total, g.Unknown)
 	if in := g.LastIncident; in != nil {
 		label := "LAST"
 		if in.Time.After(g.AsOf.Time) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,9 +78,8 @@ func (a *app) coverageNote(e *api.Envelope) {
 	if c.Problem != "" {
 		a.note("note: %s: %s", cluster, c.Problem)
 	}
-	past := e.Known == "exact"
 	switch {
-	case past:
+	case e.Known != "stale":
 	case c.BehindSeconds == nil && c.Through.Known():
 		a.note("note: %s: nothing is capturing into this ledger; what it says is true up to %s", cluster, c.Through)
 	case c.BehindSeconds == nil:
@@ -87,13 +87,18 @@ func (a *app) coverageNote(e *api.Envelope) {
 	case *c.BehindSeconds > 5:
 		a.note("note: %s: capture is %.1f s behind; what it says is true up to %s", cluster, *c.BehindSeconds, c.Through)
 	}
-	for _, g := range c.Gaps {
-		of := "all groups of a source partition"
-		if g.Group != nil {
-			of = "group " + cell(*g.Group)
-		}
-		a.note("note: %s: history of %s may be missing from %s to %s (%s)", cluster, of, g.From, g.To, g.Cause)
+	if len(c.Gaps) == 0 {
+		return
 	}
+	g, more := c.Gaps[0], ""
+	of := "all groups of a source partition"
+	if g.Group != nil {
+		of = "group " + cell(*g.Group)
+	}
+	if n := len(c.Gaps) - 1; n > 0 {
+		more = fmt.Sprintf(", and %s", count(n, "more gap"))
+	}
+	a.note("note: %s: history of %s may be missing from %s to %s (%s)%s", cluster, of, g.From, g.To, g.Cause, more)
 }
 
 // completeness says in a few words how much the history can be relied on.

@@ -43,6 +43,7 @@ func TestPRJ07OutsideKnownHistoryIsUnknownAndNotNone(t *testing.T) {
 		require.Equal(t, want, api.OffsetRow{Known: row.Known, Why: row.Why, CommittedOffset: row.CommittedOffset}, at)
 		require.Equal(t, want.Known == "none", row.DeletedAt.Known(), at)
 		require.Equal(t, want.Known == "stale", row.KnownUntil.Known(), at)
+		require.Equal(t, want.Known == "unknown", g.Known == "unknown", at)
 	}
 	resp, body := d.get(t, "/api/v1/group?group=g&at=04:00Z&at=05:00Z")
 	requireProblem(t, resp, body, http.StatusBadRequest, api.CodeBadParameter)

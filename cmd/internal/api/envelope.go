@@ -11,7 +11,7 @@ type Envelope struct {
 	Cluster  string   `json:"cluster"`
 	AsOf     Time     `json:"as_of"` // the moment that was asked for
 	Seq      uint64   `json:"seq"`   // last sequence that the answer takes into account
-	Known    string   `json:"known"` // how sure: exact or stale
+	Known    string   `json:"known"` // how sure: exact, stale, or unknown before history
 	Coverage Coverage `json:"coverage"`
 }
 

@@ -123,7 +123,7 @@ func (f *frame) envelope(kind string, from, to ledger.Time) Envelope {
 		to = f.asOf
 	}
 	began := f.cover.Began
-	complete := began.Known() && f.status.Problem == "" && (f.exact() || !f.cover.Through.Before(to))
+	complete := began.Known() && !to.Before(began) && f.status.Problem == "" && (f.exact() || !f.cover.Through.Before(to))
 	if from.Known() {
 		complete = complete && !from.Before(began)
 	} else {

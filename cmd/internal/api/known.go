@@ -42,10 +42,14 @@ func (f *frame) exact() bool {
 
 // known is how sure the answer is as a whole. Each row says it for itself.
 func (f *frame) known() string {
-	if f.exact() {
-		return projection.CertaintyExact.String()
+	certainty := projection.CertaintyStale
+	switch {
+	case f.seq == 0 && f.point.Time.Known() && f.point.Time.Before(f.cover.Began):
+		certainty = projection.CertaintyUnknown
+	case f.exact():
+		certainty = projection.CertaintyExact
 	}
-	return projection.CertaintyStale.String()
+	return certainty.String()
 }
 
 // setKnown says how sure a row is.
