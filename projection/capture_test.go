@@ -255,6 +255,18 @@ func TestTruncatedSourceRollsBack(t *testing.T) {
 	h.wants(1, 5)
 }
 
+// A group that goes on committing from what the broker still had is not said to have moved
+// itself back; the one that had already come further again has just advanced.
+func TestCommitsAfterATruncationAreNoRewind(t *testing.T) {
+	h := newHistory(t)
+	h.add(commit(1000, row(0, 20, 10), row(1, 20, 11)))
+	h.add(ledger.Event{Kind: ledger.KindGap, Time: at(2000), Cause: ledger.CauseTruncated,
+		Gap: &ledger.Gap{SourcePartition: 3, First: 10, Last: 19}})
+	require.Equal(t, moved(projection.MovementRolledBack), movements(h.add(commit(2100, row(0, 11, 10)))))
+	require.Equal(t, moved(projection.MovementAdvance), movements(h.add(commit(2200, row(1, 21, 11)))))
+	require.Equal(t, moved(projection.MovementRewind), movements(h.add(commit(2300, row(0, 5, 12)))))
+}
+
 // A record of a known key that could not be decoded makes the answer unknown, not the last
 // readable one; the next readable record mends it.
 func TestUndecodableRecordMakesTheAnswerUnknown(t *testing.T) {

@@ -38,8 +38,8 @@ func (f *folding) judge(cl *cell, r *ledger.Offset, at ledger.Time, who *Who, pl
 	case f.otherTopic(cl, r):
 		cl.rate, cl.samples = 0, 0
 		return MovementRecreated, ""
-	case cl.has(flagTruncated) && f.ev.Source.Kind == ledger.SourceReconcile, f.ev.Cause == ledger.CauseTruncated:
-		return MovementRolledBack, ""
+	case cl.has(flagTruncated) && (f.ev.Source.Kind == ledger.SourceReconcile || r.At < cl.at), f.ev.Cause == ledger.CauseTruncated:
+		return MovementRolledBack, "" // also of a commit that goes on from what the broker still had
 	case !cl.has(flagExists):
 		if cl.has(flagGone) && cl.has(flagHad) {
 			return MovementAfterLoss, ""
