@@ -50,7 +50,7 @@ is told by offsetledger history.`,
 	f.IntVar(&limit, "limit", lastEvents, "only the last so many; other formats than tables have all by default")
 	f.BoolVar(&all, "all", false, "all events, also in a table")
 	f.BoolVarP(&follow, "follow", "f", false, "go on with what is stored, until Ctrl-C")
-	groupFlag(cmd)
+	a.groupFlag(cmd)
 	a.sourceFlags(cmd)
 	a.outputFlag(cmd)
 	return cmd

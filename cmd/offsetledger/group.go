@@ -144,7 +144,7 @@ With -o kafka-csv the offsets are written as the stock tool takes them back:
 	f.StringVar(&at, "at", "", "as of this point, as in -10m, 02:46Z, seq:411")
 	f.StringArrayVar(&topics, "topic", nil, "only this topic; can be given several times")
 	f.Int32SliceVar(&partitions, "partition", nil, "only these partitions")
-	groupFlag(cmd)
+	a.groupFlag(cmd)
 	a.sourceFlags(cmd)
 	a.outputFlag(cmd, outKafkaCSV)
 	return cmd

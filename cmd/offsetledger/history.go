@@ -60,7 +60,7 @@ unless --limit is given).`,
 	f.BoolVar(&h.all, "all", false, "all events, also in a table")
 	f.BoolVar(&h.perRow, "partitions", false, "one line for every partition, also in a table")
 	f.BoolVarP(&h.follow, "follow", "f", false, "go on with what happens, until Ctrl-C")
-	groupFlag(cmd)
+	a.groupFlag(cmd)
 	a.sourceFlags(cmd)
 	a.outputFlag(cmd)
 	return cmd

@@ -50,7 +50,7 @@ moved are one line.`,
 	f.StringSliceVar(&kinds, "kind", nil, "only these kinds, as in rewind,jump,reset,deleted,expired")
 	f.BoolVar(&reasonless, "without-reason", false, "only those that nobody gave a reason for")
 	f.IntVar(&limit, "limit", 0, "only the newest so many")
-	groupFlag(cmd)
+	a.groupFlag(cmd)
 	a.sourceFlags(cmd)
 	a.outputFlag(cmd)
 	cmd.AddCommand(a.incidentShowCommand())

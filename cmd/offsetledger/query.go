@@ -10,7 +10,8 @@ import (
 )
 
 // groupFlag adds --group, for a command that also takes the group as an argument.
-func groupFlag(cmd *cobra.Command) {
+func (a *app) groupFlag(cmd *cobra.Command) {
+	cmd.ValidArgsFunction = a.completeGroups
 	cmd.Flags().String("group", "", `the group, as the argument; "" is the group with the empty id`)
 }
 
