@@ -30,7 +30,7 @@ func (f *frame) through() ledger.Time {
 	return f.cover.Through
 }
 
-// exact reports whether nothing that comes can change the answer, or, for now and by
+// exact reports whether nothing that comes can change the answer, or, of the present and by
 // sequence, whether capture was close to that moment.
 func (f *frame) exact() bool {
 	if f.point.Time.Known() {
