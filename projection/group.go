@@ -32,6 +32,8 @@ type rare struct {
 	expire    map[ledger.TopicPartition]ledger.Time
 	notBefore map[ledger.TopicPartition]ledger.Time
 	unsure    map[ledger.TopicPartition]Interval
+	// reread is, of partitions that were set back, the offset that they had come to.
+	reread map[ledger.TopicPartition]int64
 
 	managed     bool // an offset manager reports here, beside the tail
 	unmatched   map[ledger.TopicPartition][]reported

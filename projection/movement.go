@@ -32,11 +32,17 @@ func notable(m Movement) bool {
 
 // judge says how row r moves the cell, and for a jump why it is one.
 func (f *folding) judge(cl *cell, r *ledger.Offset, at ledger.Time, who *Who, planned bool) (Movement, string) {
+	if cl.has(flagExists) && r.At < cl.at {
+		f.setBack(cl, r)
+	}
 	switch {
 	case planned || f.ev.Kind == ledger.KindReset:
 		return MovementReset, ""
 	case f.otherTopic(cl, r):
 		cl.rate, cl.samples = 0, 0
+		if f.g.rare != nil {
+			delete(f.g.rare.reread, ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition})
+		}
 		return MovementRecreated, ""
 	case cl.has(flagTruncated) && (f.ev.Source.Kind == ledger.SourceReconcile || r.At < cl.at), f.ev.Cause == ledger.CauseTruncated:
 		return MovementRolledBack, "" // also of a commit that goes on from what the broker still had
@@ -63,11 +69,15 @@ func (f *folding) forward(cl *cell, r *ledger.Offset, at ledger.Time, who *Who) 
 	moved := r.At - cl.at
 	span := min(max(elapsed(cl.effective, at), jumpSpan), jumpSpanMost)
 	seen := int64(cl.rate)
-	if cl.samples >= jumpSamples && moved > jumpFactor*max(seen, jumpFloor)*span/1000 && !told(f.source) {
+	if most := jumpFactor * max(seen, jumpFloor) * span / 1000; cl.samples >= jumpSamples && moved > most && !told(f.source) {
+		fresh := f.unread(cl, r)
 		// Once is a jump. Twice in a row is a reader that catches up.
-		if !cl.has(flagFast) {
+		if fresh > most && !cl.has(flagFast) {
 			cl.flags |= flagFast
-			return MovementJump, fmt.Sprintf("%d offsets in %d ms; the fastest seen before was %d a second", moved, span, seen)
+			return MovementJump, fmt.Sprintf("%d offsets in %d ms; the fastest seen before was %d a second", fresh, span, seen)
+		}
+		if fresh <= most {
+			return MovementAdvance, "" // it reads again what it has read, and may do that fast
 		}
 	}
 	cl.flags &^= flagFast
@@ -78,4 +88,28 @@ func (f *folding) forward(cl *cell, r *ledger.Offset, at ledger.Time, who *Who) 
 		cl.samples++
 	}
 	return MovementAdvance, ""
+}
+
+// setBack remembers how far a partition had come before it was set back.
+func (f *folding) setBack(cl *cell, r *ledger.Offset) {
+	cl.flags &^= flagFast
+	ra := f.g.rarities()
+	if ra.reread == nil {
+		ra.reread = map[ledger.TopicPartition]int64{}
+	}
+	key := ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}
+	ra.reread[key] = max(ra.reread[key], cl.at)
+}
+
+// unread is how much of a forward move goes over what the group had not come to before.
+func (f *folding) unread(cl *cell, r *ledger.Offset) int64 {
+	if f.g.rare == nil {
+		return r.At - cl.at
+	}
+	key := ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}
+	had, ok := f.g.rare.reread[key]
+	if !ok || had <= cl.at {
+		return r.At - cl.at
+	}
+	return max(r.At-had, 0)
 }

@@ -287,6 +287,9 @@ func (f *folding) passOver(r *ledger.Offset, at ledger.Time) {
 // noteRare keeps, or forgets, the facts that few rows have.
 func (g *group) noteRare(r *ledger.Offset, notBefore ledger.Time) {
 	ra := g.rarities()
+	if ra.expire == nil && ra.notBefore == nil && !r.ExpireTime.Known() && !notBefore.Known() {
+		return
+	}
 	key := ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}
 	ra.expire = keep(ra.expire, key, r.ExpireTime)
 	ra.notBefore = keep(ra.notBefore, key, notBefore)

@@ -129,6 +129,28 @@ func TestJump(t *testing.T) {
 		require.Equal(t, "52310 offsets in 5000 ms; the fastest seen before was 200 a second", changes[0].Evidence)
 		require.Equal(t, moved(projection.MovementAdvance), movements(h.add(commit(31_000, row(0, 106_310, 10)))), "twice in a row is catching up")
 	})
+	t.Run("after a jump that was taken back it is one again", func(t *testing.T) {
+		h := newHistory(t)
+		for i := range int64(5) {
+			h.add(commit(1000+5000*i, row(0, 1000*i, i)))
+		}
+		require.Equal(t, moved(projection.MovementJump), movements(h.add(commit(26_000, row(0, 56_310, 5)))))
+		require.Equal(t, moved(projection.MovementRewind), movements(h.add(commit(31_000, row(0, 4000, 6)))))
+		require.Equal(t, moved(projection.MovementAdvance), movements(h.add(commit(36_000, row(0, 56_310, 7)))), "it had come there before")
+		require.Equal(t, moved(projection.MovementJump), movements(h.add(commit(41_000, row(0, 106_310, 8)))))
+	})
+	t.Run("reading again is as fast as it can be", func(t *testing.T) {
+		h := newHistory(t)
+		for i := range int64(5) {
+			h.add(commit(1000+5000*i, row(0, 1_000_000+1000*i, i)))
+		}
+		require.Equal(t, moved(projection.MovementRewind), movements(h.add(commit(26_000, row(0, 0, 5)))))
+		for i := range int64(5) {
+			require.Equal(t, moved(projection.MovementAdvance), movements(h.add(commit(31_000+5000*i, row(0, 200_000*(i+1), 6+i)))))
+		}
+		require.Equal(t, moved(projection.MovementAdvance), movements(h.add(commit(56_000, row(0, 1_010_000, 11)))))
+		require.Equal(t, moved(projection.MovementJump), movements(h.add(commit(61_000, row(0, 1_200_000, 12)))))
+	})
 	t.Run("bursts of a slow topic are no jump", func(t *testing.T) {
 		h := newHistory(t)
 		for i := range int64(5) {
