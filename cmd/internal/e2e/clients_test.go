@@ -13,18 +13,24 @@ import (
 )
 
 func TestClientsOfAllKindsOnKafka44(t *testing.T) { clientsOfAllKinds(t, kafkatest.Version44) }
-func TestClientsOfAllKindsOnKafka40(t *testing.T) { clientsOfAllKinds(t, kafkatest.Version40) }
+
+func TestClientsOfAllKindsOnKafka40(t *testing.T) {
+	skipShort(t)
+	clientsOfAllKinds(t, kafkatest.Version40)
+}
 
 // On one topic work a Java console consumer, two members of a classic group, one of a KIP-848
 // group and a script that commits without a group, all at once. Each commit that they made is
-// in the history once, in order, with its offset and metadata, and with who made it; the
-// groups are listed with their members; their lag is what the stock tool prints.
+// in the history once, in order, with its offset and metadata, and with who made it, also for
+// somebody who follows; the groups are listed with their members; their lag is what the stock
+// tool prints.
 func clientsOfAllKinds(t *testing.T, version string) {
 	r := kafkatest.Shared(t, version)
 	topic := unique("orders")
 	produce(t, r, topic, 100, 100, 100, 100)
 	d := serve(t, t.TempDir(), r.Addrs()[0]).ready()
 
+	followed := d.follow("history", "-o", "jsonl")
 	java := startConsole(t, r, unique("java"), topic, 401)
 	classic := startGroup(t, r, classicGroup, unique("classic"), topic, 2)
 	next := startGroup(t, r, consumerGroup, unique("next"), topic, 1)
@@ -68,6 +74,10 @@ func clientsOfAllKinds(t *testing.T, version string) {
 		}
 	}
 	requireListed(t, d, java.group, api.GroupRow{State: "Empty", Type: "classic", Partitions: 4})
+
+	told := d.ask("history", "-o", "jsonl", "--all").stdout
+	d.until("who follows has all of it", func() bool { return len(followed.String()) >= len(told) })
+	require.Equal(t, told, followed.String()[:len(told)])
 }
 
 // commitAlone commits n times as a script does, without a member.

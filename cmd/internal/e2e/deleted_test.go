@@ -11,6 +11,7 @@ import (
 
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
 	"github.com/offsetledger/offsetledger/commands/kafka/kafkatest"
+	"github.com/offsetledger/offsetledger/projection"
 )
 
 // A group has done its work and is deleted with the stock tool. It is shown as deleted, with
@@ -70,6 +71,43 @@ func TestAGroupDeletedByTheStockToolKeepsItsHistory(t *testing.T) {
 	then := answer[api.Group](d, "group", "describe", group, "--at", before.UTC().Format(time.RFC3339Nano))
 	require.Equal(t, last, committed(then))
 	require.Equal(t, "Empty", then.State)
+}
+
+// A topic is deleted under a group that has committed to it and to another. The offsets are
+// shown as gone with the topic, by the broker and by nobody's order on the group.
+func TestOffsetsGoWithTheirTopic(t *testing.T) {
+	r := kafkatest.Shared(t, "")
+	gone, stays, group := unique("gone"), unique("stays"), unique("billing")
+	produce(t, r, gone, 3)
+	produce(t, r, stays, 3)
+	d := serve(t, t.TempDir(), r.Addrs()[0]).ready()
+	for _, topic := range []string{gone, stays} {
+		require.NoError(t, r.Commit(bounded(t), group, topic, map[int32]int64{0: 2}))
+	}
+	d.through()
+	require.NoError(t, r.DeleteTopic(bounded(t), gone))
+	d.until("the deletion is in the history", func() bool {
+		h, err := d.History(t.Context(), api.Query{Group: &group, Movements: []projection.Movement{projection.MovementDeleted}})
+		return err == nil && len(h.Rows) > 0
+	})
+	d.through()
+
+	g := answer[api.Group](d, "group", "describe", group)
+	require.Equal(t, "Empty", g.State)
+	for _, row := range g.Rows {
+		if string(row.Topic) == stays {
+			require.Equal(t, int64(2), *row.CommittedOffset)
+			continue
+		}
+		require.Nil(t, row.CommittedOffset)
+		require.Equal(t, "none", row.Known)
+		require.Equal(t, int64(2), *row.Before)
+		require.Contains(t, row.Note, "topic gone since ")
+	}
+	incidents := rows[api.IncidentRow](d, "incidents", group)
+	require.Len(t, incidents, 1)
+	require.Equal(t, "topic-deleted", *incidents[0].Cause)
+	require.Equal(t, "broker", incidents[0].Who.Kind)
 }
 
 // CLI-07: a group that nobody ever saw, one that has members and no commit, one that was

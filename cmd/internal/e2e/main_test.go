@@ -19,6 +19,14 @@ var binary string
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(built{kafkatest.Closing(m)}) }
 
+// skipShort leaves out what needs a broker of its own or another version.
+func skipShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts another broker")
+	}
+}
+
 // built builds the program before the tests and removes it after them.
 type built struct{ kafkatest.Runner }
 
@@ -32,7 +40,8 @@ func (b built) Run() int {
 	binary = filepath.Join(dir, "offsetledger")
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/offsetledger/offsetledger/cmd/offsetledger")
+	build := exec.CommandContext(ctx, "go", "build", fmt.Sprintf("-race=%t", raceDetector), "-o", binary,
+		"github.com/offsetledger/offsetledger/cmd/offsetledger")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "e2e: build the program: %v\n%s", err, out)
 		return 1

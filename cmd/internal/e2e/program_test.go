@@ -88,10 +88,14 @@ func start(t *testing.T, dir, broker string, args ...string) *daemon {
 		_ = d.cmd.Wait() // the exit code tells
 		close(d.done)
 	}()
+	mine := *d
 	t.Cleanup(func() {
-		d.stop()
+		mine.stop()
+		if strings.Contains(mine.log.String(), "DATA RACE") {
+			t.Error("the daemon has a data race")
+		}
 		if t.Failed() {
-			t.Logf("the daemon's log:\n%s", d.log)
+			t.Logf("the daemon's log:\n%s", mine.log)
 		}
 	})
 	return d
@@ -153,6 +157,13 @@ func (d *daemon) kill() {
 	<-d.done
 }
 
+// restart kills the daemon and starts another on the same directory in its place.
+func (d *daemon) restart(broker string) {
+	d.t.Helper()
+	d.kill()
+	*d = *serve(d.t, d.dir, broker)
+}
+
 // ready waits until the daemon says that it has caught up.
 func (d *daemon) ready() *daemon {
 	d.t.Helper()
@@ -191,14 +202,35 @@ func (d *daemon) ask(args ...string) ran {
 	return out
 }
 
+// follow runs a reading command that goes on until the test ends, and returns what it prints.
+func (d *daemon) follow(args ...string) *output {
+	d.t.Helper()
+	out := &output{}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(d.t.Context()))
+	cmd := program(ctx, d.t, append(args, "-f", "--api", d.URL)...)
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	require.NoError(d.t, cmd.Start())
+	d.t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // it ends because it was told to
+	})
+	return out
+}
+
 // rows runs a reading command against the daemon and decodes its JSON lines.
 func rows[T any](d *daemon, args ...string) []T {
 	d.t.Helper()
+	return decoded[T](d.t, d.ask(append(args, "-o", "jsonl")...).stdout)
+}
+
+// decoded reads JSON lines.
+func decoded[T any](t *testing.T, lines string) []T {
+	t.Helper()
 	var out []T
-	dec := json.NewDecoder(strings.NewReader(d.ask(append(args, "-o", "jsonl")...).stdout))
+	dec := json.NewDecoder(strings.NewReader(lines))
 	for dec.More() {
 		var row T
-		require.NoError(d.t, dec.Decode(&row))
+		require.NoError(t, dec.Decode(&row))
 		out = append(out, row)
 	}
 	return out

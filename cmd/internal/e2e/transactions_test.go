@@ -14,13 +14,17 @@ import (
 )
 
 func TestTransactionsOnKafka44(t *testing.T) { transactions(t, kafkatest.Version44) }
-func TestTransactionsOnKafka40(t *testing.T) { transactions(t, kafkatest.Version40) }
+
+func TestTransactionsOnKafka40(t *testing.T) {
+	skipShort(t)
+	transactions(t, kafkatest.Version40)
+}
 
 // interleavings are plain, transactional and deleted offsets of one partition in the orders in
 // which log order alone tells a false history: p is a plain commit, a and b rows of two
-// transactions, A+ and A- their ends, x deletes the offset and D the group. Below the steps
-// stands what a broker answers after each, and what waits for a transaction then and can still
-// come to count; - is nothing.
+// transactions, A+ and A- their ends, x deletes the offset and D the group; at K the daemon is
+// killed and started again. Below the steps stands what a broker answers after each, and what
+// waits for a transaction then and can still come to count; - is nothing.
 var interleavings = []struct{ steps, reads, waits string }{
 	{"p5 a100 A+", "5 5 100", "- 100 -"},
 	{"p5 a100 A-", "5 5 5", "- 100 -"},
@@ -37,6 +41,8 @@ var interleavings = []struct{ steps, reads, waits string }{
 	{"p5 a100 x p50 A+", "5 5 - 50 50", "- 100 - - -"},
 	{"p5 a100 D A+", "5 5 - -", "- 100 - -"},
 	{"p5 a100 D a200 A+", "5 5 - - 200", "- 100 - 200 -"},
+	{"p5 a100 K A+", "5 5 5 100", "- 100 100 -"},
+	{"a100 p50 b200 K B+ A+ p7", "- 50 50 50 200 200 7", "100 - 200 200 - - -"},
 }
 
 // An application commits in transactions while others commit plainly and delete. After each
@@ -108,6 +114,8 @@ func (s *story) do(step, waits string) {
 		require.NoError(s.t, s.r.Commit(bounded(s.t), s.group, s.topic, map[int32]int64{0: number(s.t, arg)}))
 	case name == 'x':
 		require.NoError(s.t, s.r.DeleteOffsets(bounded(s.t), s.group, s.topic, 0))
+	case name == 'K':
+		s.d.restart(s.r.Addrs()[0])
 	case name == 'D':
 		require.NoError(s.t, s.r.DeleteGroup(bounded(s.t), s.group))
 	case name >= 'a':
