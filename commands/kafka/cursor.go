@@ -58,12 +58,13 @@ func (l *sourceLine) checkEnd() {
 	}
 }
 
-// cursor returns the line as a cursor tells it, standing before the open run.
-func (l *sourceLine) cursor() ledger.SourceLine {
+// cursor returns the line as a cursor tells it, standing before the open run. Pending rows are
+// listed as long as there is room.
+func (l *sourceLine) cursor(room *int) ledger.SourceLine {
 	return ledger.SourceLine{
 		Partition: l.partition, Next: l.next, LeaderEpoch: l.epoch,
 		MaxEffective: l.maxEffective, CompleteThrough: l.completeThrough,
-		Open: l.pending.cursor(),
+		Open: l.pending.cursor(room),
 	}
 }
 

@@ -68,8 +68,9 @@ type lineShared struct {
 	out       *batch
 }
 
-// feed takes the next record. The error is a [*truncatedError]; the record has not been taken
-// then, and the line has to be cut back first. now is the capture clock.
+// feed takes the next record, now being the capture clock. It has taken it once read is past
+// it: the end of a large transaction is given out in steps, and has to be fed until then. The
+// error is a [*truncatedError]: the record has not been taken, the line has to be cut back.
 func (l *sourceLine) feed(r *sourceRecord, now ledger.Time) error {
 	switch {
 	case r.offset < l.read:
@@ -81,14 +82,19 @@ func (l *sourceLine) feed(r *sourceRecord, now ledger.Time) error {
 		l.closeRun(now)
 		l.hole.found(expected, r.offset, l.high, l.latest())
 	}
-	l.counts.Records++
-	l.read = r.offset + 1
 	if r.control {
 		l.closeRun(now)
-		l.end(r, now)
+		if !l.end(r, now) {
+			l.read, l.next, l.moved = r.offset, r.offset, true
+			return nil
+		}
+		l.counts.Records++
+		l.read = r.offset + 1
 		l.settle(r)
 		return nil
 	}
+	l.counts.Records++
+	l.read = r.offset + 1
 	e := l.decode(r)
 	switch e.Kind {
 	case EntryOffset:
@@ -165,21 +171,22 @@ const (
 )
 
 // end takes the marker of a transaction: one event per group with all of its rows. Which of
-// them apply is for the fold to say, since it knows what came after them.
-func (l *sourceLine) end(r *sourceRecord, now ledger.Time) {
+// them apply is for the fold to say, since it knows what came after them. It is false when
+// there are more than one step gives out.
+func (l *sourceLine) end(r *sourceRecord, now ledger.Time) (done bool) {
 	if len(r.key) < 4 {
-		return
+		return true
 	}
 	kind := binary.BigEndian.Uint16(r.key[2:])
 	if kind != controlAbort && kind != controlCommit {
-		return
+		return true
 	}
-	tx, ok := l.pending.take(r.producerID)
-	if !ok {
-		return
+	rows, done := l.pending.take(r.producerID)
+	if len(rows) == 0 {
+		return done
 	}
 	at := l.effective(now, r.timestamp)
-	for _, g := range tx.byGroup() {
+	for _, g := range byGroup(rows) {
 		e := l.event(ledger.KindCommitted, r)
 		e.Group, e.Time = g.group, at
 		if kind == controlAbort {
@@ -196,6 +203,7 @@ func (l *sourceLine) end(r *sourceRecord, now ledger.Time) {
 		e.Offsets = l.out.keep(g.rows)
 		l.out.add(e)
 	}
+	return done
 }
 
 // metadata takes a record that is about a group, not about an offset. The end of a group

@@ -181,7 +181,7 @@ func TestDyingAtAnyMomentChangesNothing(t *testing.T) {
 		}
 		cut.feed()
 		require.Equal(t, whole.log, cut.log)
-		require.Equal(t, whole.line.cursor(), cut.line.cursor())
+		require.Equal(t, whole.cursor(), cut.cursor())
 		f.apply(cut.log)
 		require.Equal(t, c.readable(), f.visible)
 	})
@@ -261,4 +261,36 @@ func TestCoordinatorModelForgetsWhatWaits(t *testing.T) {
 	c.remove(key("g", "t", 0))
 	c.end(1, true)
 	require.Empty(t, maps.Collect(maps.All(c.readable())))
+}
+
+// A transaction is so large that its end does not fit into one append. It is given out in
+// steps; dying between them loses and doubles nothing.
+func TestLargeTransactionEndsInSteps(t *testing.T) {
+	s := &source{at: 1000}
+	for p := range int32(30_000) {
+		s.within(7, "g", "t", p, int64(p))
+	}
+	s.marker(7, true)
+	s.plain("g", "t", 0, 5)
+	whole := newLineTest(t)
+	whole.feed(s.all...)
+	require.Len(t, rowsOf(whole.log), 30_001)
+
+	cut := newLineTest(t)
+	steps := 0
+	for i := 0; i < len(s.all); {
+		r := &s.all[i]
+		require.NoError(t, cut.line.feed(r, cut.now))
+		require.Less(t, cut.line.out.bytes, 2*stepBytes)
+		if r.control {
+			steps++
+			i = int(cut.crash())
+			continue
+		}
+		i++
+	}
+	require.Greater(t, steps, 2)
+	cut.feed()
+	require.Equal(t, rowsOf(whole.log), rowsOf(cut.log))
+	require.Empty(t, cut.cursor().Open)
 }

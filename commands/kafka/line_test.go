@@ -30,10 +30,17 @@ func newLineTest(t testing.TB) *lineTest {
 // feed gives records to the line, then closes the run, and returns the events of it all.
 func (lt *lineTest) feed(records ...sourceRecord) []ledger.Event {
 	for i := range records {
-		require.NoError(lt.t, lt.line.feed(&records[i], lt.now))
+		for taken := false; !taken; taken = lt.line.read > records[i].offset {
+			require.NoError(lt.t, lt.line.feed(&records[i], lt.now))
+		}
 	}
 	lt.line.flush(lt.now)
 	return lt.drain()
+}
+
+func (lt *lineTest) cursor() ledger.SourceLine {
+	room := cursorRoom
+	return lt.line.cursor(&room)
 }
 
 // drain takes the events given out so far.
@@ -48,7 +55,7 @@ func (lt *lineTest) drain() []ledger.Event {
 // returns the position from which records have to be fed again.
 func (lt *lineTest) crash() int64 {
 	lt.drain()
-	cursor := lt.line.cursor()
+	cursor := lt.cursor()
 	lt.line = resumeLine(&lineShared{cluster: "c", out: &batch{}, retention: lt.line.retention}, cursor)
 	return lt.line.read
 }
@@ -240,7 +247,7 @@ func TestCAP06TransactionThatAborts(t *testing.T) {
 	s.at = 2000
 	require.Empty(t, lt.feed(s.within(7, "g", "t", 0, 500)), "before the marker only the cursor speaks of it")
 	require.Equal(t, []ledger.OpenTransaction{{ProducerID: 7, First: 1, Since: ledger.AtMillis(2000),
-		Rows: []ledger.PendingOffset{{Group: "g", Topic: "t", Partition: 0, At: 500, Position: 1}}}}, lt.line.cursor().Open)
+		Rows: []ledger.PendingOffset{{Group: "g", Topic: "t", Partition: 0, At: 500, Position: 1}}}}, lt.cursor().Open)
 	s.at = 3000
 	events := lt.feed(s.marker(7, false))
 	require.Equal(t, []string{"failed"}, kinds(events))
@@ -249,7 +256,7 @@ func TestCAP06TransactionThatAborts(t *testing.T) {
 	f.apply(events)
 	require.Equal(t, map[groupKey]int64{key("g", "t", 0): 100}, f.visible)
 	require.Len(t, f.changes, 1, "no client ever read 500")
-	require.Empty(t, lt.line.cursor().Open)
+	require.Empty(t, lt.cursor().Open)
 }
 
 func TestCAP06TransactionThatCommits(t *testing.T) {
@@ -277,7 +284,7 @@ func TestCAP06TransactionThatIsOpen(t *testing.T) {
 	f.apply(lt.feed(s.plain("g", "t", 0, 100), s.within(7, "g", "t", 0, 500), s.plain("h", "t", 0, 1)))
 	require.Equal(t, int64(100), f.visible[key("g", "t", 0)])
 	require.Equal(t, int64(1), f.visible[key("h", "t", 0)], "nothing else waits for it")
-	require.Equal(t, int64(500), lt.line.cursor().Open[0].Rows[0].At)
+	require.Equal(t, int64(500), lt.cursor().Open[0].Rows[0].At)
 	since, ok := lt.line.pending.oldest()
 	require.True(t, ok)
 	require.Equal(t, ledger.AtMillis(1000), since)

@@ -75,11 +75,36 @@ func (p *pendingTable) kill(group, topic string, partition int32) {
 	}
 }
 
-// take removes the transaction of a producer and returns it.
-func (p *pendingTable) take(producerID int64) (*transaction, bool) {
+// What is given out of a transaction at once. Most are smaller by far; a larger one is given
+// out in steps, so that each fits into an append.
+const (
+	stepGroups = 30
+	stepBytes  = 512 << 10
+)
+
+// take removes the next step of a producer's transaction, whose marker has come, and reports
+// whether it was the last.
+func (p *pendingTable) take(producerID int64) (rows []pendingRow, last bool) {
 	tx, ok := p.open[producerID]
-	delete(p.open, producerID)
-	return tx, ok
+	if !ok {
+		return nil, true
+	}
+	n, size, groups := 0, 0, map[string]struct{}{}
+	for ; n < len(tx.rows) && size < stepBytes; n++ {
+		row := &tx.rows[n]
+		groups[row.group] = struct{}{}
+		if len(groups) > stepGroups {
+			break
+		}
+		size += rowBytes + len(row.row.Topic) + len(row.row.Metadata)
+	}
+	if n == len(tx.rows) {
+		delete(p.open, producerID)
+		return tx.rows, true
+	}
+	rows, tx.rows = tx.rows[:n], tx.rows[n:]
+	tx.first = tx.rows[0].row.SourceOffset // after a restart only the rest is read again
+	return rows, false
 }
 
 // oldest returns since when the oldest open transaction has been open.
@@ -107,28 +132,29 @@ type groupRows struct {
 	rows  []ledger.Offset
 }
 
-// byGroup returns the rows by group, groups in the order of their first rows.
-func (t *transaction) byGroup() []groupRows {
+// byGroup returns rows by group, groups in the order of their first rows.
+func byGroup(rows []pendingRow) []groupRows {
 	var groups []groupRows
 	at := map[string]int{}
-	for i := range t.rows {
-		g, ok := at[t.rows[i].group]
+	for i := range rows {
+		g, ok := at[rows[i].group]
 		if !ok {
 			g = len(groups)
-			at[t.rows[i].group] = g
-			groups = append(groups, groupRows{group: t.rows[i].group})
+			at[rows[i].group] = g
+			groups = append(groups, groupRows{group: rows[i].group})
 		}
-		groups[g].rows = append(groups[g].rows, t.rows[i].row)
+		groups[g].rows = append(groups[g].rows, rows[i].row)
 	}
 	return groups
 }
 
-// maxCursorRows is how many pending rows the cursor of one source partition lists. They are
-// there to be shown; a restart reads all of them from the log again.
-const maxCursorRows = 2000
+// cursorRoom is how many bytes of pending rows a cursor lists. They are there to be shown; a
+// restart reads all of them from the log again.
+const cursorRoom = 256 << 10
 
-// cursor returns the open transactions as a cursor tells them, by first position.
-func (p *pendingTable) cursor() []ledger.OpenTransaction {
+// cursor returns the open transactions as a cursor tells them, by first position. It takes
+// what it lists from room.
+func (p *pendingTable) cursor(room *int) []ledger.OpenTransaction {
 	if len(p.open) == 0 {
 		return nil
 	}
@@ -137,13 +163,13 @@ func (p *pendingTable) cursor() []ledger.OpenTransaction {
 		open = append(open, ledger.OpenTransaction{ProducerID: tx.producerID, First: tx.first, Since: tx.since})
 	}
 	slices.SortFunc(open, func(a, b ledger.OpenTransaction) int { return cmp.Compare(a.First, b.First) })
-	room := maxCursorRows
 	for i := range open {
 		for _, r := range p.open[open[i].ProducerID].rows {
-			if r.dead || room == 0 {
+			size := rowBytes + len(r.group) + len(r.row.Topic)
+			if r.dead || size > *room {
 				continue
 			}
-			room--
+			*room -= size
 			open[i].Rows = append(open[i].Rows, ledger.PendingOffset{
 				Group: r.group, Topic: r.row.Topic, Partition: r.row.Partition, At: r.row.At, Position: r.row.SourceOffset,
 			})

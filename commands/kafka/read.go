@@ -127,20 +127,19 @@ func (t *Tail) take(ctx context.Context, l *sourceLine, p *kgo.FetchPartition, n
 	l.high = max(l.high, p.HighWatermark)
 	for _, r := range p.Records {
 		rec := fetched(r)
-		if lost := l.feed(&rec, now); lost != nil {
-			if err := t.truncated(ctx, l, rec.offset); err != nil {
-				return err
+		for taken := false; !taken; taken = l.read > rec.offset {
+			if lost := l.feed(&rec, now); lost != nil {
+				if err := t.truncated(ctx, l, rec.offset); err != nil {
+					return err
+				}
 			}
-			if err := l.feed(&rec, now); err != nil {
-				return err // cannot be: the line stands at this very record
+			if t.began.IsZero() {
+				t.began = time.Now()
 			}
-		}
-		if t.began.IsZero() {
-			t.began = time.Now()
-		}
-		if t.shared.out.full() {
-			if err := t.send(ctx); err != nil {
-				return err
+			if t.shared.out.full() {
+				if err := t.send(ctx); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -209,9 +208,10 @@ func (t *Tail) sendJob(ctx context.Context, job *appendJob) error {
 	job.lines, job.reached, job.ready = t.lineStatus(lines)
 	job.counts = t.shared.counts
 	var told []ledger.SourceLine
+	room := cursorRoom
 	for _, l := range lines {
 		if t.complete || l.moved {
-			told = append(told, l.cursor())
+			told = append(told, l.cursor(&room))
 			l.moved = false
 		}
 	}
