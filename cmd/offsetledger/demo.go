@@ -131,16 +131,14 @@ func (a *app) runDemo(ctx context.Context, s *service, shop *demoShop, dir strin
 	if err := s.follow(ctx, g); err != nil {
 		return err
 	}
-	err := s.capture(kafka.TailConfig{Options: shop.kafka.Options(), Cluster: demoCluster, Interval: time.Second})
-	if err != nil {
+	cfg := kafka.TailConfig{Options: shop.kafka.Options(), Cluster: demoCluster, Interval: time.Second}
+	if err := s.newTail(cfg); err != nil {
 		return err
 	}
 	g.Go(func() error { return s.serveHTTP(ctx) })
-	g.Go(func() error { return s.tail.Run(ctx) })
-	select {
-	case <-s.tail.Ready():
-	case <-ctx.Done():
-		return nil
+	g.Go(func() error { return s.capture(ctx, cfg) })
+	if err := s.waitReady(ctx); err != nil {
+		return ignoreEnd(ctx, err)
 	}
 	fmt.Fprintf(a.stdout, "Kafka %s   API %s   data %s   ready in %.1f s   Ctrl-C ends\n",
 		strings.Join(shop.kafka.Addrs(), ","), s.url(), dir, time.Since(began).Seconds())

@@ -152,19 +152,18 @@ func (a *app) run(ctx context.Context, s *service, k config.Kafka, flags serveFl
 		}
 	}
 	s.endpoint = endpoint(k)
-	err = s.capture(kafka.TailConfig{Options: options, Cluster: name, Interval: flags.interval})
-	if err != nil {
+	cfg := kafka.TailConfig{Options: options, Cluster: name, Interval: flags.interval}
+	if err := s.newTail(cfg); err != nil {
 		return err
 	}
 	g.Go(func() error { return s.serveHTTP(ctx) })
-	g.Go(func() error { return s.tail.Run(ctx) })
+	g.Go(func() error { return s.capture(ctx, cfg) })
 	s.logger.Info("serving", "cluster", name, "kafka", k, "api", s.url())
-	select {
-	case <-s.tail.Ready():
-		st := s.tail.Status()
-		s.logger.Info("ready", "cluster", name, "captured", st.Counts.Rows, "seq", st.Seq, "took", time.Since(began).Round(time.Millisecond))
-	case <-ctx.Done():
+	if err := s.waitReady(ctx); err != nil {
+		return nil //nolint:nilerr // ended before it was ready, which is told elsewhere
 	}
+	st := s.tail.Load().Status()
+	s.logger.Info("ready", "cluster", name, "captured", st.Counts.Rows, "seq", st.Seq, "took", time.Since(began).Round(time.Millisecond))
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -31,7 +32,9 @@ type service struct {
 	conn   *nats.Conn
 	log    *stream.Log
 	view   *projection.View
-	tail   *kafka.Tail
+	// tail is the capture that runs, or ran last. It is replaced when one cannot tell any more
+	// where it stands.
+	tail atomic.Pointer[kafka.Tail]
 
 	endpoint kafka.Endpoint // how Kafka was to be reached
 	fault    fault
@@ -81,15 +84,49 @@ func (s *service) follow(ctx context.Context, g *errgroup.Group) error {
 	return s.view.WaitFor(ctx, last)
 }
 
-// capture makes the tail of a Kafka cluster, to go on where the folded log says it stands.
-func (s *service) capture(cfg kafka.TailConfig) error {
+// newTail makes the tail of a Kafka cluster, to go on where the folded log says it stands.
+func (s *service) newTail(cfg kafka.TailConfig) error {
 	cfg.Log = s.log
 	cfg.Facts = kafka.ViewFacts{View: s.view, Cluster: cfg.Cluster}
 	cfg.Logger = s.logger
 	s.view.Read(cfg.TakeUp)
-	var err error
-	s.tail, err = kafka.NewTail(cfg)
+	tail, err := kafka.NewTail(cfg)
+	if err == nil {
+		s.tail.Store(tail)
+	}
 	return err
+}
+
+// capture runs the tail that newTail made of cfg. One that cannot know whether its last append
+// is stored is followed by another, which goes on from what is.
+func (s *service) capture(ctx context.Context, cfg kafka.TailConfig) error {
+	for {
+		err := s.tail.Load().Run(ctx)
+		if !errors.Is(err, kafka.ErrUncertain) {
+			return err
+		}
+		s.logger.Warn("capture starts again from the ledger", "cluster", cfg.Cluster, "err", err)
+		last, err := s.log.Last(ctx)
+		if err == nil {
+			err = s.view.WaitFor(ctx, last)
+		}
+		if err == nil {
+			err = s.newTail(cfg)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// waitReady returns once capture has stored what was there when it started.
+func (s *service) waitReady(ctx context.Context) error {
+	for !s.tail.Load().Status().Ready {
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // serveHTTP answers the API until ctx ends, and then gives requests under way a moment.
@@ -137,7 +174,7 @@ func (s *service) url() string {
 
 // status is how the service is doing, as the API tells it.
 func (s *service) status() api.Status {
-	st := s.tail.Status()
+	st := s.tail.Load().Status()
 	out := api.Status{Capturing: true, Ready: st.Ready, Problem: s.problem(&st)}
 	out.Behind, out.BehindKnown = st.Behind(time.Now())
 	return out
