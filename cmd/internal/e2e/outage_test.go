@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,8 +82,9 @@ func commitWide(t *testing.T, r *kafkatest.Real, group, topic string, n, partiti
 	return nil
 }
 
-// The broker stops. The daemon is visibly unwell, says why, and goes on answering; when the
-// broker is back it is well again and has what was committed since.
+// The broker stops. The daemon is visibly unwell, says why, and goes on answering, also one
+// that is started now; when the broker is back it is well again and has what was committed
+// since.
 func queriesGoOnWithoutTheBroker(t *testing.T, r *kafkatest.Real) {
 	topic, group := unique("orders"), unique("billing")
 	produce(t, r, topic, 50)
@@ -109,6 +111,14 @@ func queriesGoOnWithoutTheBroker(t *testing.T, r *kafkatest.Real) {
 	require.Len(t, rows[api.ChangeRow](d, "history", group), 1)
 	status, _ := d.get("/readyz")
 	require.Equal(t, http.StatusOK, status, "it was ready: it can be asked")
+
+	require.Zero(t, d.stop())
+	d = serve(t, d.dir, r.Addrs()[0])
+	require.Equal(t, map[int32]int64{0: 41}, committed(answer[api.Group](d, "group", "describe", group)))
+	d.until("it tells what it waits for", func() bool {
+		status, body := d.get("/readyz")
+		return status == http.StatusServiceUnavailable && strings.Contains(body, "connection refused")
+	})
 
 	require.NoError(t, r.Restart(t.Context()))
 	require.NoError(t, r.Commit(bounded(t), group, topic, map[int32]int64{0: 42}))

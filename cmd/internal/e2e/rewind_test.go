@@ -54,7 +54,12 @@ func TestAGroupRewoundByTheStockToolIsFoundAndPutBack(t *testing.T) {
 	var seq uint64
 	_, err := fmt.Sscanf(in.ID, "i%d", &seq)
 	require.NoError(t, err)
-	points := []string{fmt.Sprintf("seq:%d", seq-1), bedtime.UTC().Format(time.RFC3339Nano)}
+	moved, ok := in.Time.Std()
+	require.True(t, ok)
+	points := []string{
+		fmt.Sprintf("seq:%d", seq-1), bedtime.UTC().Format(time.RFC3339Nano),
+		moved.Add(-time.Millisecond).Format(time.RFC3339Nano), fmt.Sprintf("before:%d", seq),
+	}
 	for _, at := range points {
 		then := answer[api.Group](d, "group", "describe", group, "--at", at)
 		require.Equal(t, before, committed(then), at)
@@ -62,6 +67,10 @@ func TestAGroupRewoundByTheStockToolIsFoundAndPutBack(t *testing.T) {
 		for _, row := range then.Rows {
 			require.Equal(t, "exact", row.Known, at)
 		}
+	}
+	for _, at := range []string{in.Time.String(), fmt.Sprintf("seq:%d", seq)} {
+		then := answer[api.Group](d, "group", "describe", group, "--at", at)
+		require.Equal(t, map[int32]int64{0: 0, 1: 0, 2: 0}, committed(then), at)
 	}
 	over, err := d.Group(t.Context(), api.Query{Group: &group, At: points[0]})
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -89,6 +90,7 @@ func TestASecuredClusterAndEveryWayToMissIt(t *testing.T) {
 	for _, c := range missed(t, s) {
 		t.Run(c.name, func(t *testing.T) { c.check(t) })
 	}
+	t.Run("right taken away", func(t *testing.T) { rightTakenAway(t, s, dir, good, topic, group) })
 	t.Run("wrong password later", func(t *testing.T) {
 		bad := s.properties(t, "SASL_SSL", "recorder", wrongPassword, "trust.pem")
 		d := serve(t, dir, s.Addr("SASL_SSL"), "--command-config", bad)
@@ -97,13 +99,40 @@ func TestASecuredClusterAndEveryWayToMissIt(t *testing.T) {
 			return status == http.StatusServiceUnavailable && strings.Contains(body, "the login was refused")
 		})
 		g := answer[api.Group](d, "group", "describe", group)
-		require.Equal(t, map[int32]int64{0: 20}, committed(g))
+		require.Equal(t, map[int32]int64{0: 25}, committed(g))
 		status, body := d.get("/readyz")
 		require.Equal(t, http.StatusServiceUnavailable, status)
 		require.Contains(t, body, "the login was refused")
 		require.NotContains(t, d.log.String()+body, wrongPassword)
 		require.Zero(t, d.stop())
 	})
+}
+
+// A right that is taken away from a running daemon makes it unwell, and it says which; given
+// back, it goes on where it was.
+func rightTakenAway(t *testing.T, s *secured, dir, good, topic, group string) {
+	read := []string{"--allow-principal", "User:recorder", "--operation", "Read", "--topic", "*"}
+	d := serve(t, dir, s.Addr("SASL_SSL"), "--command-config", good).ready()
+	tool(t, s.Real, kafkatest.AclCommand, append([]string{"--remove", "--force"}, read...)...)
+	require.NoError(t, s.Commit(bounded(t), group, topic, map[int32]int64{0: 25}))
+	d.until("/healthz tells of the right", func() bool {
+		status, body := d.get("/healthz")
+		return status == http.StatusServiceUnavailable && strings.Contains(body, "allow it READ and DESCRIBE on topic __consumer_offsets")
+	})
+	require.Equal(t, map[int32]int64{0: 20}, committed(answer[api.Group](d, "group", "describe", group)))
+	require.Never(t, func() bool {
+		status, _ := d.get("/healthz")
+		return status == http.StatusOK
+	}, 2*time.Second, 50*time.Millisecond, "nothing has mended it")
+
+	tool(t, s.Real, kafkatest.AclCommand, append([]string{"--add"}, read...)...)
+	d.until("it is well again", func() bool {
+		status, _ := d.get("/healthz")
+		return status == http.StatusOK
+	})
+	d.through()
+	require.Equal(t, map[int32]int64{0: 25}, committed(answer[api.Group](d, "group", "describe", group)))
+	require.Len(t, rows[api.ChangeRow](d, "history", group), 3)
 }
 
 // miss is one way to miss a cluster, and what has to be said of it.
