@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,6 +32,7 @@ type service struct {
 
 	server *embedded.Server // nil where NATS is somebody else's
 	conn   *nats.Conn
+	at     string // where somebody else's NATS is, without secrets
 	log    *stream.Log
 	view   *projection.View
 	// tail is the capture that runs, or ran last. It is replaced when one cannot tell any more
@@ -40,13 +43,16 @@ type service struct {
 	fault    fault
 }
 
-// openStore starts the embedded server on dir, or connects to the NATS server at url if there
-// is one, and opens the ledger there. Where there is none it makes one.
-func (s *service) openStore(ctx context.Context, dir, url string) (err error) {
-	if url != "" {
-		s.conn, err = nats.Connect(url, nats.Name("offsetledger"), nats.MaxReconnects(-1))
+// openStore starts the embedded server on dir, or connects to the NATS server at address if
+// there is one, and opens the ledger there. Where there is none it makes one.
+func (s *service) openStore(ctx context.Context, dir, address string) (err error) {
+	if address != "" {
+		if s.at, err = withoutSecrets(address); err != nil {
+			return usagef("--nats: %w", err)
+		}
+		s.conn, err = nats.Connect(address, nats.Name("offsetledger"), nats.MaxReconnects(-1))
 		if err != nil {
-			return fmt.Errorf("connect to NATS at %s: %w", url, err)
+			return fmt.Errorf("connect to NATS at %s: %w", s.at, err)
 		}
 	} else {
 		if s.server, err = embedded.Start(ctx, embedded.Config{Dir: dir, Logger: s.logger}); err != nil {
@@ -60,6 +66,27 @@ func (s *service) openStore(ctx context.Context, dir, url string) (err error) {
 		s.log, err = stream.Create(ctx, s.conn, cfg)
 	}
 	return err
+}
+
+// withoutSecrets returns the URLs of NATS servers, separated by commas, as they can be shown:
+// without users, passwords and tokens.
+func withoutSecrets(addresses string) (string, error) {
+	var shown []string
+	for a := range strings.SplitSeq(addresses, ",") {
+		a = strings.TrimSpace(a)
+		if !strings.Contains(a, "://") {
+			a = "nats://" + a
+		}
+		u, err := url.Parse(a)
+		if err != nil {
+			var detail *url.Error
+			errors.As(err, &detail) // it holds the URL, and so its secrets
+			return "", fmt.Errorf("not the URL of a NATS server: %w", detail.Err)
+		}
+		u.User = nil
+		shown = append(shown, u.String())
+	}
+	return strings.Join(shown, ","), nil
 }
 
 // close lets go of the store, after everything that writes to it has ended.
@@ -102,7 +129,11 @@ func (s *service) newTail(cfg kafka.TailConfig) error {
 func (s *service) capture(ctx context.Context, cfg kafka.TailConfig) error {
 	for {
 		err := s.tail.Load().Run(ctx)
-		if !errors.Is(err, kafka.ErrUncertain) {
+		switch {
+		case errors.Is(err, kafka.ErrUncertain):
+		case errors.Is(err, ledger.ErrConflict):
+			return fmt.Errorf("another daemon captures the cluster %s into this ledger; stop one of the two: %w", cfg.Cluster, err)
+		default:
 			return err
 		}
 		s.logger.Warn("capture starts again from the ledger", "cluster", cfg.Cluster, "err", err)
@@ -188,6 +219,8 @@ func (s *service) problem(st *kafka.Status) string {
 		}
 	}
 	switch {
+	case s.server == nil && !s.conn.IsConnected():
+		return fmt.Sprintf("nothing can be stored: the NATS server at %s is away: it is waited for", s.at)
 	case st.LogError != nil:
 		return fmt.Sprintf("nothing can be stored: %v", st.LogError)
 	case st.KafkaError != nil:
