@@ -164,7 +164,7 @@ func (s *service) waitReady(ctx context.Context) error {
 func (s *service) serveHTTP(ctx context.Context) error {
 	server := &http.Server{
 		Handler: api.NewHandler(api.Config{
-			Log: s.log, View: s.view, Status: s.status, Ledger: ledgerReport(s.log), Hosts: hostsOf(s.listener.Addr()), Logger: s.logger,
+			Log: questioned{s.log, s}, View: s.view, Status: s.status, Ledger: ledgerReport(s.log), Hosts: hostsOf(s.listener.Addr()), Logger: s.logger,
 		}),
 		ReadHeaderTimeout: 10 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
@@ -184,6 +184,24 @@ func (s *service) serveHTTP(ctx context.Context) error {
 	}
 	return <-stopped
 }
+
+// questioned is the log as questions are answered from it. While the NATS server is away, what
+// has been folded is all there is.
+type questioned struct {
+	*stream.Log
+	s *service
+}
+
+// Last is the sequence that an answer has to take into account.
+func (q questioned) Last(ctx context.Context) (uint64, error) {
+	if q.s.away() {
+		return q.s.view.Seq(), nil
+	}
+	return q.Log.Last(ctx)
+}
+
+// away reports whether the NATS server is somebody else's and cannot be reached.
+func (s *service) away() bool { return s.server == nil && !s.conn.IsConnected() }
 
 // hostsOf are the names that a listener answers to. One on loopback answers to no other, so
 // that no web page can make a browser ask it; one elsewhere answers to all.
@@ -219,7 +237,7 @@ func (s *service) problem(st *kafka.Status) string {
 		}
 	}
 	switch {
-	case s.server == nil && !s.conn.IsConnected():
+	case s.away():
 		return fmt.Sprintf("nothing can be stored: the NATS server at %s is away: it is waited for", s.at)
 	case st.LogError != nil:
 		return fmt.Sprintf("nothing can be stored: %v", st.LogError)
