@@ -51,12 +51,13 @@ func (a *app) demoCommand() *cobra.Command {
 	return cmd
 }
 
-// demo runs until ctx ends or its time is up. Both are how it is meant to end.
-func (a *app) demo(ctx context.Context, flags demoFlags) (err error) {
+// demo runs until its time is up, or until Ctrl-C, of which it returns the error.
+func (a *app) demo(interrupted context.Context, flags demoFlags) (err error) {
 	if flags.length < 0 {
 		return usagef("--for %s: it cannot be negative", flags.length)
 	}
 	began := time.Now()
+	ctx := interrupted
 	if flags.length > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, flags.length)
@@ -94,7 +95,7 @@ func (a *app) demo(ctx context.Context, flags demoFlags) (err error) {
 	g.Go(func() error { return a.runDemo(running, s, shop, dir, began, g) })
 	err = g.Wait()
 	if ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())) {
-		return nil
+		return interrupted.Err()
 	}
 	return err
 }

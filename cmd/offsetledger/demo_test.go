@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// demonstration is a running demo, as far as its first line tells where it is.
+type demonstration struct {
+	*running
+	began           time.Time
+	kafka, url, dir string
+}
+
+var demoReady = regexp.MustCompile(`^Kafka (\S+)   API (http://\S+)   data (\S+)   ready in (\d+\.\d) s   Ctrl-C ends\n`)
+
+// launchDemo starts a demo and returns when it is ready, which takes less than three seconds.
+func launchDemo(t *testing.T, flags ...string) *demonstration {
+	t.Helper()
+	d := &demonstration{began: time.Now(), running: launch(t, append([]string{"demo", "--listen", "127.0.0.1:0"}, flags...)...)}
+	d.said("Ctrl-C ends\n")
+	m := demoReady.FindStringSubmatch(d.stdout.String())
+	require.NotNil(t, m, "%s", &d.stdout)
+	d.kafka, d.url, d.dir = m[1], m[2], m[3]
+	took, err := strconv.ParseFloat(m[4], 64)
+	require.NoError(t, err)
+	require.Less(t, took, 3.0)
+	return d
+}
+
+// said waits until the demo has printed something.
+func (d *demonstration) said(text string) {
+	d.t.Helper()
+	require.Eventually(d.t, func() bool {
+		select {
+		case <-d.ended:
+			return true
+		default:
+			return strings.Contains(d.stdout.String(), text)
+		}
+	}, patience, 10*time.Millisecond, "%s\n%s", &d.stdout, &d.stderr)
+	require.Contains(d.t, d.stdout.String(), text, "%s", &d.stderr)
+}
+
+// typed runs a command line that the demo printed and returns what comes of it.
+func (d *demonstration) typed(line string) string {
+	d.t.Helper()
+	line, ok := strings.CutPrefix(line, "go run ./cmd/offsetledger ")
+	require.True(d.t, ok, "as this program was started: %s", line)
+	line, _, _ = strings.Cut(line, " > ")
+	r := launch(d.t, strings.Fields(line)...)
+	require.Equal(d.t, exitDone, r.wait(), "%s: %s", line, &r.stderr)
+	return r.stdout.String()
+}
+
+var demoStoryLines = []*regexp.Regexp{
+	regexp.MustCompile(`(?m)^\d\d:\d\d:\d\dZ  billing   reads orders \(3 partitions\) +committed (\d+), lag \d+$`),
+	regexp.MustCompile(`(?m)^\d\d:\d\d:\d\dZ  billing   last member left \(a deploy\)$`),
+	regexp.MustCompile(`(?m)^\d\d:\d\d:\d\dZ  billing   REWIND orders 0-2: (\d+) -> 0, no member \(an admin tool\?\) +<- seq (\d+)$`),
+	regexp.MustCompile(`(?m)^\d\d:\d\d:\d\dZ  billing   reads again from 0: 310 records twice so far, then stopped$`),
+	regexp.MustCompile(`(?m)^Three questions\. In another terminal:$`),
+	regexp.MustCompile(`(?m)^  where was it\?  (.+)$`),
+	regexp.MustCompile(`(?m)^  who moved it\?  (.+)$`),
+	regexp.MustCompile(`(?m)^  put it back:   (.+) > billing\.csv$`),
+}
+
+// The whole demo: its lines come in order, somebody moves billing within ten seconds, the
+// questions that it prints have their answers when they are typed, its Kafka is one for any
+// client, and when its time is up it ends and leaves nothing behind.
+func TestDemoFromReadyToPutBack(t *testing.T) {
+	t.Parallel()
+	d := launchDemo(t, "--for", "14s")
+	d.said("REWIND")
+	require.Less(t, time.Since(d.began), 10*time.Second)
+	d.said("--execute\n")
+	var found []string
+	rest := d.stdout.String()
+	for _, line := range demoStoryLines {
+		at := line.FindStringSubmatchIndex(rest)
+		require.NotNil(t, at, "%s in %s", line, rest)
+		for i := 2; i < len(at); i += 2 {
+			found = append(found, rest[at[i]:at[i+1]])
+		}
+		rest = rest[at[1]:]
+	}
+	before, seq := found[1], found[2]
+	where, who, back := found[3], found[4], found[5]
+
+	answer := d.typed(where)
+	require.Contains(t, answer, "GROUP  billing")
+	var was int64
+	for _, row := range regexp.MustCompile(`(?m)^orders +\d +(\d+) `).FindAllStringSubmatch(answer, -1) {
+		at, err := strconv.ParseInt(row[1], 10, 64)
+		require.NoError(t, err)
+		was += at
+	}
+	require.Equal(t, before, strconv.FormatInt(was, 10))
+	answer = d.typed(who)
+	require.Regexp(t, `(?m)^i`+seq+` .* billing +rewind +3 +`+before+` `, answer)
+	require.Contains(t, answer, "admin tool")
+
+	offsets := kafkaCSV(t, d.typed(back))
+	require.Len(t, offsets, 3)
+	var sum int64
+	for _, at := range offsets {
+		sum += at
+	}
+	require.Equal(t, before, strconv.FormatInt(sum, 10))
+	putBack(t, d, offsets)
+
+	require.Equal(t, exitDone, d.wait(), "%s", &d.stderr)
+	require.Empty(t, d.stderr.String())
+	require.NoDirExists(t, d.dir)
+}
+
+// kafkaCSV reads the file of the stock tool: topic, partition, offset.
+func kafkaCSV(t *testing.T, text string) map[int32]int64 {
+	offsets := map[int32]int64{}
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.TrimSpace(line), ",")
+		require.Len(t, cells, 3, line)
+		require.Equal(t, "orders", cells[0])
+		p, err := strconv.ParseInt(cells[1], 10, 32)
+		require.NoError(t, err)
+		at, err := strconv.ParseInt(cells[2], 10, 64)
+		require.NoError(t, err)
+		offsets[int32(p)] = at
+	}
+	return offsets
+}
+
+// putBack commits offsets of billing as the stock tool does, from a client of its own, and
+// waits until the demo tells them as where billing is.
+func putBack(t *testing.T, d *demonstration, offsets map[int32]int64) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	client, err := kgo.NewClient(kgo.SeedBrokers(d.kafka))
+	require.NoError(t, err)
+	defer client.Close()
+	var commit kadm.Offsets
+	for p, at := range offsets {
+		commit.Add(kadm.Offset{Topic: "orders", Partition: p, At: at, LeaderEpoch: -1})
+	}
+	require.NoError(t, kadm.NewClient(client).CommitAllOffsets(ctx, "billing", commit))
+	require.Eventually(t, func() bool {
+		r := launch(t, "group", "describe", "billing", "-o", "kafka-csv", "--api", d.url)
+		return r.wait() == exitDone && len(kafkaCSV(t, r.stdout.String())) == 3 && sameOffsets(offsets, kafkaCSV(t, r.stdout.String()))
+	}, patience, 50*time.Millisecond)
+}
+
+func sameOffsets(a, b map[int32]int64) bool {
+	for p, at := range a {
+		if b[p] != at {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+// Ctrl-C ends the demo with 130, and a data directory that was named stays and can be asked.
+func TestDemoInterruptedKeepsItsDirectory(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "kept")
+	d := launchDemo(t, "--data-dir", dir)
+	require.Equal(t, dir, d.dir)
+	require.Eventually(t, func() bool {
+		r := launch(t, "group", "describe", "fraud", "--data-dir", dir) // asks the demo, which holds it
+		return r.wait() == exitDone && strings.Contains(r.stdout.String(), "payments")
+	}, patience, 50*time.Millisecond)
+	began := time.Now()
+	require.Equal(t, exitInterrupted, d.stop())
+	require.Less(t, time.Since(began), 5*time.Second)
+	require.Empty(t, d.stderr.String())
+
+	r := launch(t, "group", "describe", "fraud", "--data-dir", dir)
+	require.Equal(t, exitDone, r.wait(), "%s", &r.stderr)
+	require.Regexp(t, `(?m)^CLUSTER  demo +GROUP  fraud`, r.stdout.String())
+	require.Regexp(t, `(?m)^payments +0 +\d+`, r.stdout.String())
+	require.NoFileExists(t, filepath.Join(dir, apiFile))
+}
+
+// A temporary directory is removed on Ctrl-C too, at any moment of the start.
+func TestDemoInterruptedLeavesNothingBehind(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	for _, after := range []time.Duration{0, 20 * time.Millisecond, 60 * time.Millisecond, 200 * time.Millisecond} {
+		d := launch(t, "demo", "--listen", "127.0.0.1:0")
+		select {
+		case <-d.ended:
+		case <-time.After(after):
+		}
+		require.Equal(t, exitInterrupted, d.stop(), "%s", &d.stderr)
+		left, err := filepath.Glob(filepath.Join(temp, "offsetledger-demo-*"))
+		require.NoError(t, err)
+		require.Empty(t, left)
+		require.NotContains(t, d.stderr.String(), "error")
+	}
+	_, err := os.Stat(temp)
+	require.NoError(t, err)
+}
+
+// The port of the API is another one if it is taken, and the questions name it.
+func TestDemoTakesAnotherPort(t *testing.T) {
+	l := launchDemo(t)
+	other := launch(t, "demo", "--listen", strings.TrimPrefix(l.url, "http://"))
+	d := &demonstration{running: other}
+	d.said("Ctrl-C ends\n")
+	require.NotContains(t, d.stdout.String(), l.url)
+	require.Equal(t, exitInterrupted, d.stop())
+	require.Equal(t, exitInterrupted, l.stop())
+	require.Equal(t, exitUsage, launch(t, "demo", "--for", "-1s").wait())
+	require.Equal(t, exitUsage, launch(t, "demo", "--listen", "nowhere").wait())
+}
