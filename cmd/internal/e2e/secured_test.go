@@ -114,11 +114,11 @@ func rightTakenAway(t *testing.T, s *secured, dir, good, topic, group string) {
 	read := []string{"--allow-principal", "User:recorder", "--operation", "Read", "--topic", "*"}
 	d := serve(t, dir, s.Addr("SASL_SSL"), "--command-config", good).ready()
 	tool(t, s.Real, kafkatest.AclCommand, append([]string{"--remove", "--force"}, read...)...)
-	require.NoError(t, s.Commit(bounded(t), group, topic, map[int32]int64{0: 25}))
 	d.until("/healthz tells of the right", func() bool {
 		status, body := d.get("/healthz")
 		return status == http.StatusServiceUnavailable && strings.Contains(body, "allow it READ and DESCRIBE on topic __consumer_offsets")
 	})
+	require.NoError(t, s.Commit(bounded(t), group, topic, map[int32]int64{0: 25}))
 	require.Equal(t, map[int32]int64{0: 20}, committed(answer[api.Group](d, "group", "describe", group)))
 	require.Never(t, func() bool {
 		status, _ := d.get("/healthz")
