@@ -67,7 +67,7 @@ func (a *app) exitCode(err error) int {
 	return exitFailed
 }
 
-// complain prints err for people.
+// complain prints err for people, on one line also if it is several joined.
 func (a *app) complain(err error) {
 	text := err.Error()
 	var p *api.Problem
@@ -78,7 +78,7 @@ func (a *app) complain(err error) {
 		}
 		text += "; did you mean " + strings.Join(near, ", ") + "?"
 	}
-	fmt.Fprintf(a.stderr, "error: %s\n", text)
+	fmt.Fprintf(a.stderr, "error: %s\n", strings.ReplaceAll(text, "\n", "; "))
 }
 
 // note prints a line beside the data.

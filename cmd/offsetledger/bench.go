@@ -38,6 +38,9 @@ func (a *app) benchCommand() *cobra.Command {
 }
 
 func (a *app) bench(cmd *cobra.Command, cfg bench.Config, output string) error {
+	if err := cfg.Validate(); err != nil {
+		return usagef("%w", err)
+	}
 	fsync, err := bench.Fsync(cfg.Dir)
 	if err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,13 +40,13 @@ type diagnosis struct {
 // kafkaReport is what a principal may do with a cluster, and what is in it.
 type kafkaReport struct {
 	Brokers          string     `json:"brokers"`
-	ClusterID        string     `json:"cluster_id"`
+	ClusterID        *string    `json:"cluster_id"` // null here and below: could not be found out
 	Capture          kafka.Mode `json:"capture"`
 	Why              string     `json:"why"`
-	Groups           int        `json:"groups"`
-	Topics           int        `json:"topics"`
-	Partitions       int        `json:"partitions"`
-	SourcePartitions int32      `json:"source_partitions"`
+	Groups           *int       `json:"groups"`
+	Topics           *int       `json:"topics"`
+	Partitions       *int       `json:"partitions"`
+	SourcePartitions *int32     `json:"source_partitions"`
 	OldestRecord     api.Time   `json:"oldest_record"`
 	RetentionSeconds *float64   `json:"offsets_retention_seconds"`
 	// RowsPerSecond is how fast __consumer_offsets grew while doctor looked, and BytesPerDay
@@ -191,9 +193,16 @@ func endpoint(k config.Kafka) kafka.Endpoint {
 
 func reportAccess(k config.Kafka, access *kafka.Access) *kafkaReport {
 	r := &kafkaReport{
-		Brokers: k.String(), ClusterID: access.ClusterID, Capture: access.Mode, Why: access.Why,
-		Groups: access.Groups, Topics: access.Topics, Partitions: access.Partitions,
-		SourcePartitions: access.Source, OldestRecord: api.Time{Time: access.Oldest},
+		Brokers: k.String(), Capture: access.Mode, Why: access.Why, OldestRecord: api.Time{Time: access.Oldest},
+	}
+	if access.ClusterID != "" {
+		r.ClusterID, r.SourcePartitions = &access.ClusterID, &access.Source
+	}
+	if allowed(access, "list groups") {
+		r.Groups = &access.Groups
+	}
+	if allowed(access, "describe topics") {
+		r.Topics, r.Partitions = &access.Topics, &access.Partitions
 	}
 	if access.RetentionKnown {
 		seconds := access.Retention.Seconds()
@@ -203,6 +212,11 @@ func reportAccess(k config.Kafka, access *kafka.Access) *kafkaReport {
 		r.Rights = append(r.Rights, rightState(right))
 	}
 	return r
+}
+
+// allowed reports whether a right is there, so that what was found by it is known.
+func allowed(access *kafka.Access, name string) bool {
+	return slices.ContainsFunc(access.Rights, func(r kafka.Right) bool { return r.Name == name && r.OK })
 }
 
 // checkLedger looks at the ledger that the flags name, or at the one in the usual place. That
@@ -234,6 +248,9 @@ func (a *app) ledgerChecks(ctx context.Context) (api.Ledger, error) {
 	}
 	if dir == "" {
 		return a.askLedger(ctx)
+	}
+	if !holdsLedger(dir) {
+		return api.Ledger{}, noLedger(dir)
 	}
 	srv, err := embedded.Start(ctx, embedded.Config{Dir: dir})
 	if errors.Is(err, embedded.ErrLocked) {
@@ -284,11 +301,15 @@ func (a *app) printDiagnosis(d *diagnosis) error {
 }
 
 func (a *app) printAccess(k *kafkaReport) error {
-	fmt.Fprintf(a.stdout, "KAFKA    %s   cluster %s\n", k.Brokers, orUnnamed(k.ClusterID))
+	id := "unknown"
+	if k.ClusterID != nil {
+		id = *k.ClusterID
+	}
+	fmt.Fprintf(a.stdout, "KAFKA    %s   cluster %s\n", k.Brokers, id)
 	fmt.Fprintf(a.stdout, "CAPTURE  %s: %s\n", k.Capture, k.Why)
-	if k.ClusterID != "" {
-		fmt.Fprintf(a.stdout, "HOLDS    %d groups, %d topics, %d partitions; __consumer_offsets has %d partitions, oldest record %s\n",
-			k.Groups, k.Topics, k.Partitions, k.SourcePartitions, k.OldestRecord)
+	if k.ClusterID != nil {
+		fmt.Fprintf(a.stdout, "HOLDS    %s groups, %s topics, %s partitions; __consumer_offsets has %d partitions, oldest record %s\n",
+			counted(k.Groups), counted(k.Topics), counted(k.Partitions), *k.SourcePartitions, k.OldestRecord)
 	}
 	if k.RowsPerSecond != nil {
 		fmt.Fprintf(a.stdout, "EXPECT   %.1f MB a day, at the %.0f rows a second of the last %s and %d bytes a row\n",
@@ -337,9 +358,10 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-func orUnnamed(s string) string {
-	if s == "" {
+// counted is a number that may not be known.
+func counted(n *int) string {
+	if n == nil {
 		return "unknown"
 	}
-	return s
+	return strconv.Itoa(*n)
 }

@@ -132,10 +132,14 @@ type openedLedger struct {
 	done chan error // what the view ended with
 }
 
+func noLedger(dir string) error {
+	return fmt.Errorf("there is no ledger in %s: offsetledger serve makes one", dir)
+}
+
 // openLedger opens the ledger in dir and reads all of it. It never makes one.
 func openLedger(ctx context.Context, dir string) (*openedLedger, error) {
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) == 0 {
-		return nil, fmt.Errorf("there is no ledger in %s: offsetledger serve makes one", dir)
+	if !holdsLedger(dir) {
+		return nil, noLedger(dir)
 	}
 	srv, err := embedded.Start(ctx, embedded.Config{Dir: dir})
 	if err != nil {

@@ -40,7 +40,8 @@ type Config struct {
 	Drain   int    // rows of offsets to capture from a Kafka in this process; 0 is 1 million
 }
 
-func (c Config) validate() error {
+// Validate returns every fault of c at once.
+func (c Config) Validate() error {
 	var faults []error
 	if c.Offsets < 0 || c.Offsets%batchRows != 0 {
 		faults = append(faults, fmt.Errorf("%d offsets: want a multiple of %d", c.Offsets, batchRows))
@@ -53,7 +54,7 @@ func (c Config) validate() error {
 
 // Run measures and hands each figure to report as soon as there is one.
 func Run(ctx context.Context, cfg Config, report func(Row)) (err error) {
-	if err := cfg.validate(); err != nil {
+	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
 	cfg.Offsets = cmp.Or(cfg.Offsets, 20_000_000)

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// examine runs doctor to its end and returns what it printed, with what differs from run to
+// run replaced by words.
+func examine(t *testing.T, code int, args ...string) (stdout, stderr string) {
+	t.Helper()
+	r := launch(t, append([]string{"doctor"}, args...)...)
+	require.Equal(t, code, r.wait(), "%s", &r.stderr)
+	return settled(r.stdout.String()), settled(r.stderr.String())
+}
+
+var unsettled = []struct {
+	is   *regexp.Regexp
+	word string
+}{
+	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "BROKER"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`), "UUID"},
+	{regexp.MustCompile(`"(rows_per_second|bytes_per_day)":[0-9.e+]+`), `"$1":RATE`},
+	{regexp.MustCompile(`\d+\.\d MB a day`), "RATE MB a day"},
+}
+
+func settled(text string) string {
+	for _, u := range unsettled {
+		text = u.is.ReplaceAllString(text, u.word)
+	}
+	return text
+}
+
+const doctorTable = `KAFKA    BROKER PLAINTEXT   cluster kfake
+CAPTURE  tail: the principal may read __consumer_offsets
+HOLDS    1 groups, 1 topics, 2 partitions; __consumer_offsets has 4 partitions, oldest record TIME
+EXPECT   RATE MB a day, at the 0 rows a second of the last 2s and 15 bytes a row
+RIGHT                          ANSWER  NEEDED  DETAIL
+reach the cluster              yes     yes     Kafka cluster kfake, 1 brokers
+describe the cluster           yes     no      all groups can be seen
+list groups                    yes     no      1 groups
+describe groups                yes     no      -
+read __consumer_offsets        yes     yes     4 partitions, oldest record of TIME
+describe topics                yes     no      1 topics, 2 partitions
+describe broker configuration  yes     no      offsets.retention.minutes is 168h0m0s
+`
+
+const doctorJSON = `{"kind":"doctor","version":1,"ok":true,"kafka":{"brokers":"BROKER PLAINTEXT","cluster_id":"kfake",` +
+	`"capture":"tail","why":"the principal may read __consumer_offsets","groups":1,"topics":1,"partitions":2,` +
+	`"source_partitions":4,"oldest_record":"TIME","offsets_retention_seconds":604800,"rows_per_second":RATE,"bytes_per_day":RATE,"rights":[` +
+	`{"name":"reach the cluster","known":true,"ok":true,"needed":true,"detail":"Kafka cluster kfake, 1 brokers","mend":""},` +
+	`{"name":"describe the cluster","known":true,"ok":true,"needed":false,"detail":"all groups can be seen","mend":""},` +
+	`{"name":"list groups","known":true,"ok":true,"needed":false,"detail":"1 groups","mend":""},` +
+	`{"name":"describe groups","known":true,"ok":true,"needed":false,"detail":"","mend":""},` +
+	`{"name":"read __consumer_offsets","known":true,"ok":true,"needed":true,"detail":"4 partitions, oldest record of TIME","mend":""},` +
+	`{"name":"describe topics","known":true,"ok":true,"needed":false,"detail":"1 topics, 2 partitions","mend":""},` +
+	`{"name":"describe broker configuration","known":true,"ok":true,"needed":false,"detail":"offsets.retention.minutes is 168h0m0s","mend":""}` +
+	`]},"ledger":null}` + "\n"
+
+func TestDoctorOnAClusterThatAllowsAll(t *testing.T) {
+	fake := startKafka(t)
+	commitAt(t, fake, "g", 7)
+	require.NoError(t, fake.Sync(t.Context()))
+	for _, c := range []struct{ output, want string }{{outTable, doctorTable}, {outJSON, doctorJSON}} {
+		stdout, stderr := examine(t, exitDone, "-B", fake.Addrs()[0], "-o", c.output)
+		require.Equal(t, c.want, stdout)
+		require.Empty(t, stderr)
+	}
+}
+
+const awayTable = `KAFKA    BROKER PLAINTEXT   cluster unknown
+CAPTURE  none: the cluster cannot be reached
+RIGHT              ANSWER  NEEDED  DETAIL
+reach the cluster  no      yes     connection refused, nothing listens on the port; mend: check host and port, and that the broker runs
+`
+
+// What could not be found out is null, not zero.
+const awayJSON = `{"kind":"doctor","version":1,"ok":false,"kafka":{"brokers":"BROKER PLAINTEXT","cluster_id":null,` +
+	`"capture":"none","why":"the cluster cannot be reached","groups":null,"topics":null,"partitions":null,` +
+	`"source_partitions":null,"oldest_record":null,"offsets_retention_seconds":null,"rows_per_second":null,"bytes_per_day":null,"rights":[` +
+	`{"name":"reach the cluster","known":true,"ok":false,"needed":true,"detail":"connection refused, nothing listens on the port",` +
+	`"mend":"check host and port, and that the broker runs"}]},"ledger":null}` + "\n"
+
+func TestDoctorOnABrokerThatIsAway(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	nobody := l.Addr().String()
+	require.NoError(t, l.Close())
+	for _, c := range []struct{ output, want string }{{outTable, awayTable}, {outJSON, awayJSON}} {
+		stdout, stderr := examine(t, exitCheck, "-B", nobody, "-o", c.output)
+		require.Equal(t, c.want, stdout)
+		require.Equal(t, "error: the daemon cannot do without: reach the cluster: connection refused, nothing listens on the port; "+
+			"mend: check host and port, and that the broker runs\n", stderr)
+	}
+}
+
+// Beside a daemon the stream is looked at through it, whether its directory or its address is
+// named.
+func TestDoctorBesideARunningDaemon(t *testing.T) {
+	fake := startKafka(t)
+	commitAt(t, fake, "g", 7)
+	dir := filepath.Join(t.TempDir(), "ledger")
+	d := serveKafka(t, dir, fake.Addrs()[0])
+	for _, where := range [][]string{{"--data-dir", dir}, {"--api", d.url}} {
+		stdout, stderr := examine(t, exitDone, where...)
+		require.Empty(t, stderr)
+		require.Regexp(t, `^LEDGER   \d+ events, 0\.0 MB before compression, from TIME to TIME; too young to say how it grows\nCHECK +ANSWER +NEEDED +DETAIL\n`, stdout)
+		require.Regexp(t, `(?m)^limits +yes +yes +messages -1, bytes -1, age 0s`, stdout)
+		require.Regexp(t, `(?m)^sync +yes +no +the server syncs to disk before it acknowledges$`, stdout)
+		require.NotContains(t, stdout, "mend: ")
+	}
+	stdout, _ := examine(t, exitDone, "-B", fake.Addrs()[0], "--api", d.url, "-o", "json")
+	var both diagnosis
+	require.NoError(t, json.Unmarshal([]byte(strings.ReplaceAll(strings.ReplaceAll(stdout, ":RATE", ":1"), `"TIME"`, "null")), &both))
+	require.True(t, both.OK)
+	require.NotNil(t, both.Kafka)
+	require.NotNil(t, both.Ledger)
+	require.Positive(t, both.Ledger.Events)
+}
+
+// A stream that the daemon would refuse is looked at all the same, and each fault is named.
+func TestDoctorOnAStreamThatWouldBeRefused(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ledger")
+	unsafeLedger(t, dir)
+	stdout, stderr := examine(t, exitCheck, "--data-dir", dir)
+	require.Regexp(t, `(?m)^limits +no +yes +messages 10, .*; mend: `, stdout)
+	require.Regexp(t, `(?m)^deny delete +no +yes `, stdout)
+	require.Regexp(t, `(?m)^storage +yes +yes `, stdout)
+	require.Contains(t, stderr, "error: the daemon cannot do without: limits: messages 10")
+	require.NotContains(t, stderr, "storage is file")
+}
+
+// Doctor changes nothing: it does not even make the directory that it was to look at.
+func TestDoctorFindsNoLedger(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ledger")
+	stdout, stderr := examine(t, exitFailed, "--data-dir", dir)
+	require.Empty(t, stdout)
+	require.Equal(t, "error: there is no ledger in "+dir+": offsetledger serve makes one\n", stderr)
+	require.NoDirExists(t, dir)
+	_, stderr = examine(t, exitUsage, "-o", "csv")
+	require.Contains(t, stderr, "--output csv: it is one of table, json")
+}
