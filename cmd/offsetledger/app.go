@@ -71,7 +71,7 @@ func (a *app) exitCode(err error) int {
 func (a *app) complain(err error) {
 	text := err.Error()
 	var p *api.Problem
-	if errors.As(err, &p) && len(p.Near) > 0 && p.Code == api.CodeUnknownGroup {
+	if errors.As(err, &p) && len(p.Near) > 0 && (p.Code == api.CodeUnknownGroup || p.Code == api.CodeUnknownTopic) {
 		near := make([]string, len(p.Near))
 		for i, n := range p.Near {
 			near[i] = n.String()

@@ -30,6 +30,9 @@ type Coverage struct {
 	// Through is the moment up to which everything was read: what is said of times before it
 	// never changes.
 	Through Time `json:"complete_through"`
+	// Opaque is how many records could not be decoded since the ledger began; they are kept as
+	// events of the kind opaque.
+	Opaque uint64 `json:"opaque,omitempty"`
 	// Problem is why capture is not well; empty if it is.
 	Problem string `json:"problem,omitempty"`
 }

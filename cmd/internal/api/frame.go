@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,7 +134,7 @@ func (f *frame) envelope(kind string, from, to ledger.Time) Envelope {
 		Kind: kind, Version: Version, Cluster: f.cluster, AsOf: Time{f.asOf}, Seq: f.seq, Known: f.known(),
 		Coverage: Coverage{
 			From: Time{from}, To: Time{to}, Gaps: []Gap{}, Source: f.cover.Source.String(), BehindSeconds: f.behind(),
-			Through: Time{f.cover.Through}, Problem: f.status.Problem,
+			Through: Time{f.cover.Through}, Opaque: f.cover.Opaque, Problem: f.status.Problem,
 		},
 	}
 	for _, g := range f.cover.Gaps {
@@ -174,4 +175,40 @@ func (f *frame) unknownGroup(name string, known []string) *Problem {
 	p := problem(CodeUnknownGroup, "group %s was never seen in cluster %s", Spell(name), Spell(f.cluster))
 	p.Near = texts(nearest(name, known))
 	return p
+}
+
+// knownTopics fails if one of the topics that are asked for was never seen: an answer about it
+// would be empty for the wrong reason.
+func (s *server) knownTopics(f *frame, topics []string) error {
+	var fault *Problem
+	s.View.Read(func(st *projection.State) {
+		for _, name := range topics {
+			if _, ok := st.Topic(f.cluster, name); ok {
+				continue
+			}
+			known := topicsOf(st, f.cluster)
+			if !slices.Contains(known, name) {
+				fault = problem(CodeUnknownTopic, "topic %s was never seen in cluster %s", Spell(name), Spell(f.cluster))
+				fault.Near = texts(nearest(name, known))
+				return
+			}
+		}
+	})
+	if fault != nil {
+		return fault
+	}
+	return nil
+}
+
+// topicsOf are the topics that something was recorded of, and those that groups committed to.
+func topicsOf(st *projection.State, cluster string) []string {
+	var names []string
+	for _, t := range st.Topics(cluster) {
+		names = append(names, t.Name)
+	}
+	for _, g := range st.Groups(cluster) {
+		names = append(names, g.Topics...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -52,6 +52,9 @@ func (s *server) history(w http.ResponseWriter, r *http.Request, q Query) error 
 // selection reads what part of the story a query asks for.
 func (s *server) selection(ctx context.Context, f *frame, q Query) (*selection, error) {
 	sel := &selection{q: q}
+	if err := s.knownTopics(f, q.Topics); err != nil {
+		return nil, err
+	}
 	var err error
 	if sel.since, err = s.resolve(ctx, f, paramSince, q.Since, q.Group); err != nil {
 		return nil, err

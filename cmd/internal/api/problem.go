@@ -12,6 +12,7 @@ type Code string
 // The codes.
 const (
 	CodeUnknownGroup     Code = "unknown-group"     // the ledger never saw it
+	CodeUnknownTopic     Code = "unknown-topic"     // likewise
 	CodeUnknownCluster   Code = "unknown-cluster"   // the ledger holds others
 	CodeClusterNeeded    Code = "cluster-needed"    // the ledger holds several
 	CodeUnknownIncident  Code = "unknown-incident"  // no event of that sequence is part of one
@@ -29,6 +30,7 @@ const (
 
 var statusOf = map[Code]int{
 	CodeUnknownGroup:     http.StatusNotFound,
+	CodeUnknownTopic:     http.StatusNotFound,
 	CodeUnknownCluster:   http.StatusNotFound,
 	CodeClusterNeeded:    http.StatusBadRequest,
 	CodeUnknownIncident:  http.StatusNotFound,
