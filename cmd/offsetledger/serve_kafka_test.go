@@ -35,6 +35,9 @@ func TestServeBeginsOnlyWhereThereIsAKafka(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && name == "silence" {
+				t.Skip("waits for a long time")
+			}
 			said := launchServe(t, filepath.Join(t.TempDir(), "ledger"), c.at).refused(exitFailed)
 			require.Contains(t, said, c.at)
 			require.Contains(t, said, c.says)

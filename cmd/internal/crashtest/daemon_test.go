@@ -47,6 +47,7 @@ func start(t *testing.T, dir string, fake *kafkatest.Fake) *daemon {
 	}()
 	t.Cleanup(func() {
 		d.kill()
+		require.NotContains(t, d.log.String(), "DATA RACE")
 		if t.Failed() {
 			t.Logf("log of a daemon:\n%s", d.log)
 		}

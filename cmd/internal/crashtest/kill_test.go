@@ -63,3 +63,27 @@ func TestKillNineLosesNothing(t *testing.T) {
 	require.Greater(t, a.cursors, deaths, "it captured between its deaths")
 	t.Logf("%d records in %d deaths, %d of them after it was ready; %d cursors", len(b.records), deaths, ready, a.cursors)
 }
+
+// The daemon dies while it makes its ledger: whatever is there of it by then, the next one
+// makes the rest and goes on.
+func TestKillNineWhileTheLedgerIsMade(t *testing.T) {
+	rnd := newRand(t)
+	b := startBroker(t, rand.New(rand.NewPCG(rnd.Uint64(), 0))) //nolint:gosec // as above
+	b.most = 0
+	for range 100 {
+		require.NoError(t, b.step(t.Context()))
+	}
+	rounds := 12
+	if testing.Short() {
+		rounds = 3
+	}
+	for range rounds {
+		dir := filepath.Join(t.TempDir(), "ledger")
+		for range 3 {
+			start(t, dir, b.fake).liveFor(20*time.Millisecond + time.Duration(rnd.Int64N(int64(130*time.Millisecond))))
+		}
+		code, _ := start(t, dir, b.fake).ready().stop()
+		require.Zero(t, code)
+		auditLedger(t, b, dir)
+	}
+}

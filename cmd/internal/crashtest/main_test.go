@@ -34,7 +34,8 @@ func (b built) Run() int {
 	binary = filepath.Join(dir, "offsetledger")
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/offsetledger/offsetledger/cmd/offsetledger")
+	build := exec.CommandContext(ctx, "go", "build", fmt.Sprintf("-race=%t", raceDetector), "-o", binary,
+		"github.com/offsetledger/offsetledger/cmd/offsetledger")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "crashtest: build the program: %v\n%s", err, out)
 		return 1

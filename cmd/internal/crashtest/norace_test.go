@@ -1,0 +1,6 @@
+//go:build !race
+
+package crashtest
+
+// raceDetector has the program built as the tests are.
+const raceDetector = false
