@@ -15,7 +15,7 @@ import (
 func TestClientsOfAllKindsOnKafka44(t *testing.T) { clientsOfAllKinds(t, kafkatest.Version44) }
 
 func TestClientsOfAllKindsOnKafka40(t *testing.T) {
-	skipShort(t)
+	ownBroker(t)
 	clientsOfAllKinds(t, kafkatest.Version40)
 }
 

@@ -19,12 +19,14 @@ var binary string
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(built{kafkatest.Closing(m)}) }
 
-// skipShort leaves out what needs a broker of its own or another version.
-func skipShort(t *testing.T) {
+// ownBroker marks a test that needs another broker than the one that most share: -short leaves
+// it out, and it runs beside others, since brokers take their time to stop and to start.
+func ownBroker(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts another broker")
 	}
+	t.Parallel()
 }
 
 // built builds the program before the tests and removes it after them.

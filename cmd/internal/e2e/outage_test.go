@@ -18,7 +18,7 @@ import (
 // What happens to a daemon when its broker is busy, stops, loses records or turns out to be
 // another one. The four share a broker, which no other test could bear.
 func TestABrokerInTrouble(t *testing.T) {
-	skipShort(t)
+	ownBroker(t)
 	r := kafkatest.Start(t, kafkatest.RealConfig{})
 	t.Run("backlog", func(t *testing.T) { readyOnlyWhenCaughtUp(t, r) })
 	t.Run("stopped", func(t *testing.T) { queriesGoOnWithoutTheBroker(t, r) })

@@ -69,7 +69,7 @@ func (s *secured) properties(t *testing.T, protocol, user, password, trust strin
 // A cluster with TLS, SCRAM and ACLs is recorded with the properties file that the stock tools
 // take; what is wrong with a file, an address or a right is told in one line with its mend.
 func TestASecuredClusterAndEveryWayToMissIt(t *testing.T) {
-	skipShort(t)
+	ownBroker(t)
 	s := startSecured(t)
 	topic, group := unique("orders"), unique("billing")
 	produce(t, s.Real, topic, 30)

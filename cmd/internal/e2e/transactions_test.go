@@ -16,7 +16,7 @@ import (
 func TestTransactionsOnKafka44(t *testing.T) { transactions(t, kafkatest.Version44) }
 
 func TestTransactionsOnKafka40(t *testing.T) {
-	skipShort(t)
+	ownBroker(t)
 	transactions(t, kafkatest.Version40)
 }
 
