@@ -18,10 +18,6 @@ const (
 	recordAssignment    = 8 // its member epoch and partitions
 )
 
-// epochLeft is the member epoch of a static KIP-848 member that left and may be back; the
-// broker still counts it as a member.
-const epochLeft = -2
-
 // membership is who was in a group, as far as its records have told.
 type membership struct {
 	typ          ledger.GroupType

@@ -35,7 +35,6 @@ type LineStatus struct {
 	// CompleteThrough is the moment up to which the line was read to its end.
 	CompleteThrough ledger.Time
 	OpenSince       ledger.Time // of its oldest open transaction; unknown when there is none
-	reached         ledger.Time
 }
 
 // Status is how capture is doing.
