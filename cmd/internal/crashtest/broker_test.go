@@ -133,18 +133,18 @@ func (b *broker) flow(ctx context.Context) error {
 func (b *broker) step(ctx context.Context) error {
 	b.n++
 	group := fmt.Sprintf("group-%d", b.rnd.IntN(groups))
-	switch roll := b.rnd.IntN(100); {
-	case roll < 2 && len(b.open) < b.most:
+	switch roll := b.rnd.IntN(1000); {
+	case roll < 20 && len(b.open) < b.most:
 		return b.begin(ctx)
-	case roll < 4 && len(b.open) > 0:
+	case roll < 40 && len(b.open) > 0:
 		return b.end(ctx)
-	case roll < 12 && len(b.open) > 0:
+	case roll < 120 && len(b.open) > 0:
 		return b.write(ctx, &b.open[b.rnd.IntN(len(b.open))], group, b.commits(group))
-	case roll < 16:
+	case roll < 126:
 		return b.write(ctx, nil, group, b.tombstones(group))
-	case roll < 18:
+	case roll < 146:
 		return b.write(ctx, nil, group, []written{{kind: membership, key: key{group: group}}})
-	case roll < 19:
+	case roll < 156:
 		return b.write(ctx, nil, group, []written{{kind: garbage, key: key{group: group}}})
 	}
 	return b.write(ctx, nil, group, b.commits(group))
