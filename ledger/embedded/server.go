@@ -36,8 +36,9 @@ const progressEvery = 5 * time.Second
 // ends the recovery under way is finished before Start returns its error, since the directory
 // cannot be let go of earlier.
 //
-// It fails with [ErrLocked] when another process holds the directory and with [ErrLayout] when
-// the directory is not one of this package and version.
+// It fails with [ErrLocked] when another process holds the directory, with [ErrLayout] when the
+// directory is not one of this package and version, and with [ErrDamaged] when a stream in it
+// would not be found.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	s, err := start(ctx, cfg)
 	if err != nil {
@@ -61,13 +62,25 @@ func start(ctx context.Context, cfg Config) (*Server, error) {
 	if s.lock, err = lockDir(cfg.Dir); err != nil {
 		return nil, err
 	}
-	if err := checkLayout(cfg.Dir); err != nil {
+	if err := s.checkDir(cfg.Dir); err != nil {
 		return nil, errors.Join(err, s.lock.release())
 	}
 	if err := s.run(ctx, cfg); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// checkDir makes sure that the server will find everything that is stored in the directory.
+func (s *Server) checkDir(dir string) error {
+	if err := checkLayout(dir); err != nil {
+		return err
+	}
+	removed, err := removeHalfMade(dir)
+	for _, stream := range removed {
+		s.log.Info("removed a stream without events that a process was making when it died", "dir", stream)
+	}
+	return err
 }
 
 // run brings the server up. When it fails, Close takes down as much as there is.
