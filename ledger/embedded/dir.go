@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// ErrLocked: another process holds the data directory. The detail is [*LockedError].
+// ErrLocked says that another process holds the data directory. The detail is [*LockedError].
 var ErrLocked = errors.New("data directory is in use")
 
-// ErrLayout: the data directory holds something that this version cannot work with.
+// ErrLayout says that the data directory holds something that this version cannot work with.
 var ErrLayout = errors.New("not a data directory of this version")
 
 // LockedError says who holds a data directory.
@@ -82,8 +82,7 @@ func lockDir(dir string) (*dirLock, error) {
 	}
 	l := &dirLock{f}
 	if err := l.writePID(); err != nil {
-		l.release()
-		return nil, err
+		return nil, errors.Join(err, l.release())
 	}
 	return l, nil
 }

@@ -29,7 +29,7 @@ func hold() {
 		os.Exit(1)
 	}
 	fmt.Println("holding")
-	io.Copy(io.Discard, os.Stdin) //nolint:errcheck // the end is all that matters
+	io.Copy(io.Discard, os.Stdin) // the end is all that matters
 }
 
 // helperProcess starts the test binary as the named helper and returns when it said that it is
@@ -45,8 +45,8 @@ func helperProcess(t *testing.T, name, dir, ready string) *exec.Cmd {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		stdin.Close()
-		cmd.Process.Kill() //nolint:errcheck // may have ended already
-		cmd.Wait()         //nolint:errcheck // killed
+		cmd.Process.Kill() // may have ended already
+		cmd.Wait()         // killed
 	})
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestSecondProcessIsRefusedWithThePidOfTheFirst(t *testing.T) {
 
 	// A file left by a process that was killed locks nothing.
 	require.NoError(t, holder.Process.Kill())
-	holder.Wait() //nolint:errcheck // killed
+	holder.Wait() // killed
 	require.FileExists(t, filepath.Join(dir, "lock"))
 	start(t, embedded.Config{Dir: dir})
 }

@@ -36,7 +36,7 @@ func (a *logAdapter) Fatalf(format string, v ...any) {
 
 func (a *logAdapter) say(level slog.Level, format string, v []any) {
 	if a.log.Enabled(context.Background(), level) {
-		a.log.Log(context.Background(), level, "nats: "+strings.TrimSpace(fmt.Sprintf(format, v...)))
+		a.log.Log(context.Background(), level, "nats server", "says", strings.TrimSpace(fmt.Sprintf(format, v...)))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -183,7 +184,7 @@ func (s *Server) URL() string {
 // even after space has been freed, while reading goes on.
 func (s *Server) Health() error {
 	h := s.nats.Healthz(nil)
-	if h.StatusCode == 0 || h.StatusCode == 200 {
+	if h.StatusCode == 0 || h.StatusCode == http.StatusOK {
 		return nil
 	}
 	return fmt.Errorf("embedded NATS server: %s: %s", h.Status, h.Error)

@@ -51,7 +51,6 @@ type consumer struct {
 	seq    uint64      // the consumer's own count of deliveries
 	quiet  *time.Timer // fires when the server has been silent
 	pull   pullRequest // the request, but for its size
-	body   []byte      // of the last request
 }
 
 type pullRequest struct {

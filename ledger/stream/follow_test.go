@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"testing"
 
@@ -319,7 +320,7 @@ func TestNAT14StreamDeletedUnderAReader(t *testing.T) {
 			_, err = log.Last(t.Context())
 			require.ErrorIs(t, err, c.want)
 
-			if c.want == stream.ErrNotFound {
+			if errors.Is(c.want, stream.ErrNotFound) {
 				_, err = stream.Create(t.Context(), l.Conn(), stream.Config{}) // for the check at the end
 				require.NoError(t, err)
 			}

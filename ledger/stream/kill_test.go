@@ -95,7 +95,7 @@ func killAfter(t *testing.T, dir string, n int) map[string]ledger.Receipt {
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	timeout := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }) //nolint:errcheck // may have ended
+	timeout := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() }) // may have ended
 	defer timeout.Stop()
 	acked := map[string]ledger.Receipt{}
 	lines := bufio.NewScanner(out)

@@ -84,7 +84,7 @@ func (l *Log) open(ctx context.Context) error {
 	}
 	for _, c := range checks {
 		if !c.OK {
-			l.cfg.Logger.Warn(c.Detail, "check", c.Name, "mend", c.Mend)
+			l.cfg.Logger.Warn("the stream could be safer", "check", c.Name, "found", c.Detail, "mend", c.Mend)
 		}
 	}
 	l.incarnation, _ = incarnationOf(info)

@@ -38,7 +38,7 @@ type processID string
 
 func newProcessID() processID {
 	b := make([]byte, 6)
-	rand.Read(b) //nolint:errcheck // never fails
+	rand.Read(b) // never fails
 	return processID(base64.RawURLEncoding.EncodeToString(b))
 }
 
