@@ -122,5 +122,8 @@ type Who struct {
 	MemberID string
 	Host     string
 	Inferred bool
+	// Bare says, where no member was there, that the commit had leader epoch -1 and no metadata,
+	// as admin tools write. A consumer that assigns its partitions itself can write the same.
+	Bare     bool
 	Evidence []string
 }

@@ -196,7 +196,7 @@ func (g *group) recompute(c *cluster) {
 	if len(m.members) == 0 {
 		ev := fmt.Sprintf("the group has no member at this position of the log (%s since %s)", g.state, g.since)
 		m.outsider = &Who{Kind: WhoNoMember, Inferred: true, Evidence: []string{ev}}
-		m.bareOutsider = &Who{Kind: WhoNoMember, Inferred: true, Evidence: []string{ev, bareEvidence}}
+		m.bareOutsider = &Who{Kind: WhoNoMember, Inferred: true, Bare: true, Evidence: []string{ev, bareEvidence}}
 	} else {
 		present := fmt.Sprintf("the group has %d members at this position of the log", len(m.members))
 		m.outsider = &Who{Kind: WhoMembersPresent, Inferred: true, Evidence: []string{present}}

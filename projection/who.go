@@ -8,7 +8,7 @@ var (
 		"capture had not caught up: the group's members at this position are not known yet"}}
 	whoSimple = &Who{Kind: WhoNoMember, Inferred: true, Evidence: []string{
 		"the group has no group record: a consumer that assigns its partitions itself, or an admin tool"}}
-	whoBareSimple = &Who{Kind: WhoNoMember, Inferred: true, Evidence: append(whoSimple.Evidence, bareEvidence)}
+	whoBareSimple = &Who{Kind: WhoNoMember, Inferred: true, Bare: true, Evidence: append(whoSimple.Evidence, bareEvidence)}
 	whoSentBefore = &Who{Kind: WhoUnknown, Inferred: true, Evidence: []string{
 		"the transaction sent it before the group's last change of members"}}
 	whoAsked = &Who{Kind: WhoUnknown, Inferred: true, Evidence: []string{

@@ -131,7 +131,7 @@ func actorWords(in *api.IncidentRow) string {
 	switch {
 	case in.Actor != nil:
 		return in.Actor.String()
-	case in.Who.Kind == "no-member" && bare(&in.Who):
+	case in.Who.Kind == "no-member" && in.Who.Bare:
 		return "admin tool" + inferred(in.Who.Inferred)
 	}
 	return whoWords(&in.Who)

@@ -95,19 +95,10 @@ func whoWords(w *api.Who) string {
 
 // epochWords adds what an admin tool gives itself away by.
 func epochWords(w *api.Who) string {
-	if bare(w) {
+	if w.Bare {
 		return ", epoch -1"
 	}
 	return ""
-}
-
-func bare(w *api.Who) bool {
-	for _, e := range w.Evidence {
-		if strings.HasPrefix(e, "leader epoch -1") {
-			return true
-		}
-	}
-	return false
 }
 
 func inferred(is bool) string {

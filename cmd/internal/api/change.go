@@ -47,7 +47,7 @@ func who(w *projection.Who) Who {
 	}
 	return Who{
 		Kind: w.Kind.String(), ClientID: Text(w.ClientID), MemberID: Text(w.MemberID), Host: Text(w.Host),
-		Inferred: w.Inferred, Evidence: append([]string{}, w.Evidence...),
+		Inferred: w.Inferred, Bare: w.Bare, Evidence: append([]string{}, w.Evidence...),
 	}
 }
 

@@ -54,6 +54,7 @@ type Who struct {
 	MemberID Text     `json:"member_id"`
 	Host     Text     `json:"host"`
 	Inferred bool     `json:"inferred"`
+	Bare     bool     `json:"bare"` // no member was there, leader epoch -1 and no metadata: as admin tools write
 	Evidence []string `json:"evidence"`
 }
 
