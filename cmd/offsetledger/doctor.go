@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
 	"github.com/offsetledger/offsetledger/cmd/internal/config"
-	"github.com/offsetledger/offsetledger/cmd/internal/table"
 	"github.com/offsetledger/offsetledger/commands/kafka"
 	"github.com/offsetledger/offsetledger/ledger/embedded"
 	"github.com/offsetledger/offsetledger/ledger/stream"
@@ -280,88 +278,4 @@ func (a *app) askLedger(ctx context.Context) (api.Ledger, error) {
 	}
 	defer src.close() //nolint:errcheck // nothing was written
 	return src.Ledger(ctx)
-}
-
-func (a *app) printDiagnosis(d *diagnosis) error {
-	if a.output == outJSON {
-		return a.printJSON(d)
-	}
-	if k := d.Kafka; k != nil {
-		if err := a.printAccess(k); err != nil {
-			return err
-		}
-	}
-	if d.Ledger == nil {
-		return nil
-	}
-	if d.Kafka != nil {
-		fmt.Fprintln(a.stdout)
-	}
-	return a.printLedger(d.Ledger)
-}
-
-func (a *app) printAccess(k *kafkaReport) error {
-	id := "unknown"
-	if k.ClusterID != nil {
-		id = *k.ClusterID
-	}
-	fmt.Fprintf(a.stdout, "KAFKA    %s   cluster %s\n", k.Brokers, id)
-	fmt.Fprintf(a.stdout, "CAPTURE  %s: %s\n", k.Capture, k.Why)
-	if k.ClusterID != nil {
-		fmt.Fprintf(a.stdout, "HOLDS    %s groups, %s topics, %s partitions; __consumer_offsets has %d partitions, oldest record %s\n",
-			counted(k.Groups), counted(k.Topics), counted(k.Partitions), *k.SourcePartitions, k.OldestRecord)
-	}
-	if k.RowsPerSecond != nil {
-		fmt.Fprintf(a.stdout, "EXPECT   %.1f MB a day, at the %.0f rows a second of the last %s and %d bytes a row\n",
-			*k.BytesPerDay/1e6, *k.RowsPerSecond, rateOver, bytesPerRow)
-	}
-	t := &table.Table{Columns: []table.Column{{Name: "RIGHT"}, {Name: "ANSWER"}, {Name: "NEEDED"}, {Name: "DETAIL"}}}
-	for _, r := range k.Rights {
-		detail := r.Detail
-		if !r.OK {
-			detail = withMend(detail, r.Mend)
-		}
-		t.Row(r.Name, answer(r.OK, r.Known), yesNo(r.Needed), detail)
-	}
-	return t.Write(a.stdout)
-}
-
-func (a *app) printLedger(l *api.Ledger) error {
-	growth := "too young to say how it grows"
-	if l.BytesPerDay != nil {
-		growth = fmt.Sprintf("grows by %.1f MB a day", *l.BytesPerDay/1e6)
-	}
-	fmt.Fprintf(a.stdout, "LEDGER   %d events, %.1f MB before compression, from %s to %s; %s\n",
-		l.Events, float64(l.Bytes)/1e6, l.From, l.To, growth)
-	t := &table.Table{Columns: []table.Column{{Name: "CHECK"}, {Name: "ANSWER"}, {Name: "NEEDED"}, {Name: "DETAIL"}}}
-	for _, c := range l.Checks {
-		detail := c.Detail
-		if !c.OK {
-			detail = withMend(detail, c.Mend)
-		}
-		t.Row(c.Name, answer(c.OK, true), yesNo(!c.Advice), detail)
-	}
-	return t.Write(a.stdout)
-}
-
-func answer(ok, known bool) string {
-	if !known {
-		return "unknown"
-	}
-	return yesNo(ok)
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
-
-// counted is a number that may not be known.
-func counted(n *int) string {
-	if n == nil {
-		return "unknown"
-	}
-	return strconv.Itoa(*n)
 }
