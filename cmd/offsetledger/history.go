@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ type historyFlags struct {
 	partitions     []int32
 	movements, not []string
 	limit          int
+	around         string
 	all, perRow    bool
 	follow         bool
 }
@@ -36,6 +38,7 @@ unless --limit is given).`,
 		Example: `  offsetledger history billing --since 02:44Z
   offsetledger history billing --movement rewind,jump,reset --since 7d
   offsetledger history billing --topic orders --partition 0 --all --partitions
+  offsetledger history billing --around 184231 --limit 20
   offsetledger history -f --not advance,recommit -o jsonl`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,6 +60,7 @@ unless --limit is given).`,
 	f.StringSliceVar(&h.movements, "movement", nil, "only these movements, as in rewind,jump")
 	f.StringSliceVar(&h.not, "not", nil, "without these movements, as in advance,recommit")
 	f.IntVar(&h.limit, "limit", lastEvents, "only the last so many events; other formats than tables have all by default")
+	f.StringVar(&h.around, "around", "", "the events next to this sequence, half of --limit before it and half from it on")
 	f.BoolVar(&h.all, "all", false, "all events, also in a table")
 	f.BoolVar(&h.perRow, "partitions", false, "one line for every partition, also in a table")
 	f.BoolVarP(&h.follow, "follow", "f", false, "go on with what happens, until Ctrl-C")
@@ -75,8 +79,23 @@ func (h *historyFlags) query(cmd *cobra.Command, group *string) (api.Query, erro
 	if q.Not, err = movementsOf("not", h.not); err != nil {
 		return q, err
 	}
+	if q.Around, err = aroundOf(h.around); err != nil {
+		return q, err
+	}
 	q.Limit, err = limitOf(cmd, h.limit, h.all)
 	return q, err
+}
+
+// aroundOf is the sequence of --around, which is written as 412 or, as elsewhere, seq:412.
+func aroundOf(text string) (uint64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(strings.TrimPrefix(text, "seq:"), 10, 63)
+	if err != nil || n == 0 {
+		return 0, usagef("--around %s: write the sequence of an event, as in 412", text)
+	}
+	return n, nil
 }
 
 func movementsOf(flag string, words []string) ([]projection.Movement, error) {

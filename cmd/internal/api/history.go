@@ -66,6 +66,12 @@ func (s *server) selection(ctx context.Context, f *frame, q Query) (*selection, 
 		sel.until.Seq != 0 && sel.until.Seq < sel.since.Seq {
 		return nil, problem(CodeBadParameter, "since (%s) lies after until (%s)", sel.since, sel.until)
 	}
+	if q.Around != 0 && (q.Follow || q.Next != "" || q.From != 0) {
+		return nil, problem(CodeBadParameter, "around: it goes with neither follow, from nor next")
+	}
+	if q.Around > f.seq {
+		return nil, problem(CodeUnknownSequence, "around: the ledger ends at seq:%d", f.seq)
+	}
 	if q.Next != "" {
 		if sel.before, err = strconv.ParseUint(q.Next, 10, 64); err != nil {
 			return nil, problem(CodeBadParameter, "next: %q does not come from an answer of this route", q.Next)
@@ -76,7 +82,7 @@ func (s *server) selection(ctx context.Context, f *frame, q Query) (*selection, 
 
 // collect keeps the last events that a query asks for, and counts all.
 func (n *narrator) collect(ctx context.Context, to uint64, answer *History) ([]event, error) {
-	kept := newest[event]{limit: n.sel.q.Limit}
+	kept := n.sel.keeper()
 	for e, err := range n.stored(ctx, to) {
 		if err != nil {
 			return nil, err
@@ -89,6 +95,47 @@ func (n *narrator) collect(ctx context.Context, to uint64, answer *History) ([]e
 	}
 	return kept.get(), nil
 }
+
+// keeper holds on to the events that an answer shows.
+type keeper interface {
+	add(event)
+	get() []event
+}
+
+func (sel *selection) keeper() keeper {
+	if sel.q.Around == 0 {
+		return &newest[event]{limit: sel.q.Limit}
+	}
+	limit := defaultAround
+	if sel.q.Limit != nil {
+		limit = *sel.q.Limit
+	}
+	before := limit / 2
+	return &beside{seq: sel.q.Around, before: newest[event]{limit: &before}, room: limit - before}
+}
+
+// defaultAround is how many events are next to a sequence if nobody says more.
+const defaultAround = 50
+
+// beside keeps the events next to a sequence: the last ones before it, and the first ones
+// from it on.
+type beside struct {
+	seq    uint64
+	before newest[event]
+	after  []event
+	room   int // for after
+}
+
+func (n *beside) add(e event) {
+	switch {
+	case e.seq < n.seq:
+		n.before.add(e)
+	case len(n.after) < n.room:
+		n.after = append(n.after, e)
+	}
+}
+
+func (n *beside) get() []event { return append(n.before.get(), n.after...) }
 
 // newest keeps the last of many things; all if limit is nil.
 type newest[T any] struct {
@@ -118,7 +165,7 @@ func (s *server) streamHistory(w http.ResponseWriter, r *http.Request, sel *sele
 		return err
 	}
 	defer out.close()
-	if sel.q.Limit != nil {
+	if sel.q.Limit != nil || sel.q.Around != 0 {
 		kept, err := n.collect(r.Context(), f.seq, &History{})
 		if err != nil {
 			return out.fail(err)

@@ -30,6 +30,7 @@ const (
 	paramNext       = "next"
 	paramFollow     = "follow"
 	paramFrom       = "from"
+	paramAround     = "around"
 )
 
 // Query is a question: the union of what the routes take. The zero value of a field is "not
@@ -55,6 +56,7 @@ type Query struct {
 	Next       string // from the answer before
 	Follow     bool   // go on with what comes
 	From       uint64 // resume after this sequence
+	Around     uint64 // of history: the events next to this sequence
 }
 
 // Values spells q as query parameters.
@@ -106,6 +108,9 @@ func (q Query) Values() url.Values {
 	if q.From != 0 {
 		v.Set(paramFrom, strconv.FormatUint(q.From, 10))
 	}
+	if q.Around != 0 {
+		v.Set(paramAround, strconv.FormatUint(q.Around, 10))
+	}
 	return v
 }
 
@@ -149,6 +154,9 @@ func parseQuery(raw string, takes []string) (Query, *Problem) {
 	}
 	if n := p.count(paramFrom); n != nil {
 		q.From = uint64(*n)
+	}
+	if n := p.count(paramAround); n != nil {
+		q.Around = uint64(*n)
 	}
 	return q, p.fault
 }

@@ -112,7 +112,7 @@ func NewHandler(c Config) http.Handler {
 	s.routes = map[string]route{
 		routeGroups: {[]string{paramCluster, paramAt, paramState, paramSort, paramLagAbove, paramLimit, paramNext}, s.groups},
 		routeGroup:  {[]string{paramCluster, paramGroup, paramAt, paramTopic, paramPartition}, s.group},
-		routeHistory: {append([]string{paramTopic, paramPartition, paramMovement, paramNot, paramFollow, paramFrom}, page...),
+		routeHistory: {append([]string{paramTopic, paramPartition, paramMovement, paramNot, paramAround, paramFollow, paramFrom}, page...),
 			s.history},
 		routeEvents:    {append([]string{paramTopic, paramKind, paramFollow, paramFrom}, page...), s.events},
 		routeIncidents: {append([]string{paramKind, paramReasonless}, page...), s.incidents},
