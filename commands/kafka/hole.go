@@ -8,14 +8,23 @@ import "github.com/offsetledger/offsetledger/ledger"
 // of each key some of the first rows since the cursor are missing, and all rows from the
 // first one that is there. So the first row of each key behind a hole is told as a gap, from
 // where the cursor stood to that row. Compaction removes a row only when a later one of its
-// key is in the log, so keys without a row up to the end of that time have lost nothing. At
-// the first start there is no history that could have a hole.
+// key is in the log, so keys without a row up to the end of that time have lost nothing, or
+// were deleted so long ago that their tombstone is gone too: see [Tail.forgotten]. At the first
+// start there is no history that could have a hole.
 type hole struct {
 	watch       bool // the line went on from a cursor
 	first, last int64
 	until       int64       // end of the partition when the hole was found
 	from        ledger.Time // up to which everything was known
 	seen        map[groupKey]struct{}
+	ended       *endedHole // what is to be done about a hole that all records were read behind
+}
+
+// endedHole is a hole behind which the keys in seen had rows. From is up to which everything
+// was known before it.
+type endedHole struct {
+	from ledger.Time
+	seen map[groupKey]struct{}
 }
 
 type groupKey struct {
@@ -39,6 +48,7 @@ func (h *hole) found(first, next, end int64, latest ledger.Time) {
 // have been seen.
 func (h *hole) passed(position int64) {
 	if h.seen != nil && position >= h.until {
+		h.ended = &endedHole{h.from, h.seen}
 		h.seen, h.until = nil, 0
 	}
 }

@@ -53,13 +53,23 @@ func (t *Tail) outOfRange(ctx context.Context, l *sourceLine) (bool, error) {
 	return true, nil
 }
 
-// removed tells that the records before position start are gone unread, and goes on there.
+// removed tells that the records before position start are gone unread, asks for the offsets
+// that they may have changed, and goes on there.
 func (t *Tail) removed(ctx context.Context, l *sourceLine, start int64) error {
 	now := ledger.AtTime(t.cfg.Clock())
 	l.flush(now)
 	t.shared.out.add(l.lostRange(ledger.CauseCompacted, l.position(), start, now))
 	l.read, l.next, l.moved = start, start, true
-	return t.send(ctx)
+	seq, err := t.settle(ctx)
+	if err != nil {
+		return err
+	}
+	keys, err := t.applied(ctx, seq, l, 0)
+	if err != nil {
+		return err
+	}
+	answers, at := t.reread(ctx, keys)
+	return t.addAnswers(ctx, l, start, answers, at)
 }
 
 // truncated tells that the brokers lost the records from position on, which clients could

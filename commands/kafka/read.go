@@ -144,6 +144,10 @@ func (t *Tail) take(ctx context.Context, l *sourceLine, p *kgo.FetchPartition, n
 		}
 	}
 	l.flush(now)
+	if ended := l.hole.ended; ended != nil {
+		l.hole.ended = nil
+		return t.forgotten(ctx, l, *ended)
+	}
 	return nil
 }
 
