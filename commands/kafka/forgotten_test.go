@@ -35,7 +35,7 @@ func TestOffsetForgottenWhileCaptureWasAway(t *testing.T) {
 
 	r = capture(t, fake, log, func(cfg *TailConfig) { cfg.Facts = ViewFacts{View: view(t, log), Cluster: "c"} })
 	r.ready()
-	r.caughtUp()
+	r.eventually(func(Status) bool { return len(eventsOf(t, log, ledger.KindDeleted)) > 0 })
 	s := folded(t, log)
 	for partition, want := range []projection.Value{{}, {At: 19, Exists: true}, {At: 9, Exists: true}} {
 		p, ok := s.Partition("c", "g", "t", int32(partition))
