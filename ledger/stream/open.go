@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
@@ -22,7 +23,8 @@ type Log struct {
 }
 
 // Create makes the stream and opens it. It fails with [ErrExists] when there is one of that
-// name, whatever it holds.
+// name, whatever it holds. Once the server has been asked, the end of ctx does not interrupt it:
+// an embedded server that is stopped in the middle leaves half a stream behind.
 func Create(ctx context.Context, nc *nats.Conn, cfg Config) (*Log, error) {
 	l, err := newLog(nc, cfg)
 	if err != nil {
@@ -34,7 +36,12 @@ func Create(ctx context.Context, nc *nats.Conn, cfg Config) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create stream %s: %w", l.cfg.Name, err)
 	}
-	if _, err := l.js.CreateStream(ctx, l.cfg.settings(incarnation)); err != nil {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("create stream %s: %w", l.cfg.Name, err)
+	}
+	making, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
+	defer cancel()
+	if _, err := l.js.CreateStream(making, l.cfg.settings(incarnation)); err != nil {
 		return nil, fmt.Errorf("create stream %s: %w", l.cfg.Name, opening(known(err)))
 	}
 	if err := l.open(ctx); err != nil {
@@ -42,6 +49,9 @@ func Create(ctx context.Context, nc *nats.Conn, cfg Config) (*Log, error) {
 	}
 	return l, nil
 }
+
+// createTimeout is how long the server may take to make the stream.
+const createTimeout = 30 * time.Second
 
 // Open opens the stream and never makes it: it fails with [ErrNotFound] when there is none, and
 // with [ErrUnsafe] when there is one that has lost events or could lose some.
