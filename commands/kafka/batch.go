@@ -92,14 +92,29 @@ func estimate(e *ledger.Event) int {
 func estimateMembers(m *ledger.Membership) int {
 	n := len(m.ProtocolType) + len(m.Protocol) + len(m.Leader)
 	for i := range m.Members {
-		member := &m.Members[i]
-		n += valueBytes + len(member.ID) + len(member.InstanceID) + len(member.ClientID) + len(member.Host)
-		for _, topic := range member.Subscriptions {
-			n += 4 + len(topic)
-		}
-		for _, a := range member.Assigned {
-			n += valueBytes + len(a.Topic) + 5*len(a.Partitions)
-		}
+		n += estimateMember(&m.Members[i])
 	}
 	return n
+}
+
+func estimateMember(m *ledger.Member) int {
+	n := valueBytes + len(m.ID) + len(m.InstanceID) + len(m.ClientID) + len(m.Host)
+	for _, topic := range m.Subscriptions {
+		n += 4 + len(topic)
+	}
+	for _, a := range m.Assigned {
+		n += valueBytes + len(a.Topic) + 5*len(a.Partitions)
+	}
+	return n
+}
+
+// maxMemberBytes is the largest member that is told as one. The log takes 900 KiB an event,
+// and cuts no member; a group with a larger one is kept as the raw record.
+const maxMemberBytes = 800 << 10
+
+func largestMember(m *ledger.Membership) (most int) {
+	for i := range m.Members {
+		most = max(most, estimateMember(&m.Members[i]))
+	}
+	return most
 }

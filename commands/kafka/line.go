@@ -226,6 +226,11 @@ func (l *sourceLine) metadata(r *sourceRecord, e *Entry, now ledger.Time) {
 }
 
 func (l *sourceLine) group(r *sourceRecord, e *Entry, now ledger.Time) {
+	if largestMember(e.Membership) > maxMemberBytes {
+		opaque := e.opaque("a member too large for an event")
+		l.opaque(r, &opaque, now)
+		return
+	}
 	l.counts.Groups++
 	ev := l.event(ledger.KindGroup, r)
 	ev.Group, ev.Membership = e.Group, e.Membership
@@ -236,7 +241,9 @@ func (l *sourceLine) group(r *sourceRecord, e *Entry, now ledger.Time) {
 func (l *sourceLine) opaque(r *sourceRecord, e *Entry, now ledger.Time) {
 	l.counts.Opaque++
 	ev := l.event(ledger.KindOpaque, r)
-	ev.Time = now
+	// When the record was written, not when it was read: since then a key may hold what nobody
+	// here can read, and an answer about a moment after it must not be surer than that.
+	ev.Time = l.effective(now, r.timestamp)
 	ev.Opaque = &ledger.Opaque{
 		Key: r.key, Value: r.value, ValueNull: r.value == nil, Timestamp: r.timestamp, Problem: e.Problem,
 	}

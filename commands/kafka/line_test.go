@@ -316,7 +316,7 @@ func TestCAP17DamageDoesNotStopTheLine(t *testing.T) {
 	require.Equal(t, []byte("\x00\x01\x00\x02g1\x00"), events[0].Opaque.Key)
 	require.Equal(t, good.Value, events[0].Opaque.Value)
 	require.False(t, events[1].Opaque.ValueNull)
-	require.Equal(t, lt.now, events[0].Time, "the appender's clock")
+	require.Equal(t, ledger.AtMillis(1000), events[0].Time, "when the record was written, not when it was read")
 	require.Equal(t, ledger.FlagTrailingBytes, events[2].Offsets[0].Flags)
 	require.Equal(t, uint64(2), lt.line.counts.Opaque)
 }

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -85,11 +86,11 @@ func newTransaction(events []ledger.Event, expects []ledger.Expect) (*transactio
 func (t *transaction) add(buf []byte, e *ledger.Event) ([]byte, error) {
 	start := len(buf)
 	buf, err := e.AppendBinary(buf)
-	if err != nil {
+	if err != nil && !errors.Is(err, ledger.ErrTooLarge) { // more rows than one event may have can be cut as well
 		return nil, err
 	}
 	data := buf[start:len(buf):len(buf)]
-	if len(data) <= maxEvent {
+	if err == nil && len(data) <= maxEvent {
 		t.addMessage(e, data)
 		return buf, nil
 	}
