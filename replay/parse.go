@@ -67,7 +67,11 @@ func parsePast(s string, now time.Time) (ledger.Time, *PointError) {
 	if t.UTC().Year() < 0 {
 		return ledger.Time{}, pointError("that is before the year 0")
 	}
-	return ledger.AtTime(t), nil
+	at := ledger.AtTime(t)
+	if !at.Known() { // the one moment that Go's zero time stands for
+		return ledger.Time{}, pointError("nothing was recorded so long ago")
+	}
+	return at, nil
 }
 
 func parseMoment(s string, now time.Time) (time.Time, *PointError) {

@@ -152,3 +152,9 @@ func FuzzParsePoint(f *testing.F) {
 		require.Equal(t, p, again)
 	})
 }
+
+// The first moment of the year 1 is Go's zero time, which is no moment here: it is not now.
+func TestYearOneIsNotNow(t *testing.T) {
+	_, err := replay.ParsePoint("0001-01-01", time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))
+	require.ErrorContains(t, err, "nothing was recorded so long ago")
+}
