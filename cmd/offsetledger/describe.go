@@ -19,7 +19,7 @@ func (a *app) printGroup(g *api.Group) error {
 		a.groupHeader(g)
 	}
 	if a.text() && t.Len() == 0 {
-		a.note("group %s has nothing committed", cell(g.Group))
+		a.note("group %s has nothing committed on what was asked for", cell(g.Group))
 		return nil
 	}
 	if err := printRows(a, g.Rows, t); err != nil {

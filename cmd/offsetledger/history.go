@@ -117,8 +117,8 @@ func limitOf(cmd *cobra.Command, limit int, all bool) (*int, error) {
 	switch {
 	case given && all:
 		return nil, usagef("--limit and --all contradict each other")
-	case limit < 0:
-		return nil, usagef("--limit %d is negative", limit)
+	case limit < 1:
+		return nil, usagef("--limit %d would show nothing of what there is; --all shows all", limit)
 	case all, !given && output != outTable && output != outWide:
 		return nil, nil
 	}

@@ -34,13 +34,15 @@ moved are one line.`,
 			}
 			q := api.Query{Group: group, Kinds: kinds, Reasonless: reasonless}
 			if cmd.Flags().Changed("limit") {
-				if limit < 0 {
-					return usagef("--limit %d is negative", limit)
+				if limit < 1 {
+					return usagef("--limit %d would show nothing of what there is; leave it out for all", limit)
 				}
 				q.Limit = &limit
 			}
-			if _, err := movementsOf("kind", kinds); err != nil {
-				return err
+			for _, kind := range kinds {
+				if err := oneOf("kind", kind, api.IncidentKinds()...); err != nil {
+					return err
+				}
 			}
 			return a.incidents(cmd, q, span)
 		},

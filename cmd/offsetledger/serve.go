@@ -147,8 +147,13 @@ func (a *app) run(ctx context.Context, s *service, k config.Kafka, flags serveFl
 		return err
 	}
 	if !s.captured(name) {
-		if err := firstContact(ctx, k); err != nil {
+		id, err := firstContact(ctx, k)
+		if err != nil {
 			return err
+		}
+		if other, ok := s.recordedAs(id); ok {
+			return fmt.Errorf("kafka at %s is recorded in this ledger as %s: give --cluster %s, or another --data-dir for a second history of it",
+				k, other, other)
 		}
 	}
 	s.endpoint = endpoint(k)
@@ -173,23 +178,38 @@ func (s *service) captured(cluster string) (ok bool) {
 	return ok
 }
 
+// recordedAs is the name under which the ledger has the history of the Kafka cluster with this
+// id, if it has one: a cluster recorded under two names would be two half histories.
+func (s *service) recordedAs(kafkaID string) (name string, ok bool) {
+	s.view.Read(func(st *projection.State) {
+		for _, c := range st.Clusters() {
+			if cover, known := st.Coverage(c); known && kafkaID != "" && cover.KafkaClusterID == kafkaID {
+				name, ok = c, true
+				return
+			}
+		}
+	})
+	return name, ok
+}
+
 // firstContact refuses to begin where nothing could be recorded: as long as there is no
-// history to answer from, a daemon that only says that it is not well helps nobody.
-func firstContact(ctx context.Context, k config.Kafka) error {
+// history to answer from, a daemon that only says that it is not well helps nobody. It returns
+// the cluster's id.
+func firstContact(ctx context.Context, k config.Kafka) (clusterID string, err error) {
 	access, err := checkAccess(ctx, k)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, r := range access.Rights {
 		if r.Needed && !r.OK {
-			return fmt.Errorf("kafka at %s: %s: %s", k, r.Name, withMend(r.Detail, r.Mend))
+			return "", fmt.Errorf("kafka at %s: %s: %s", k, r.Name, withMend(r.Detail, r.Mend))
 		}
 	}
 	if access.Mode != kafka.ModeTail {
-		return fmt.Errorf("kafka at %s: %s; mend: give it the right to read __consumer_offsets, "+
+		return "", fmt.Errorf("kafka at %s: %s; mend: give it the right to read __consumer_offsets, "+
 			"which offsetledger doctor -B checks", k, access.Why)
 	}
-	return nil
+	return access.ClusterID, nil
 }
 
 // errNameless refuses a first start that would record under a name nobody chose.

@@ -22,6 +22,9 @@ func (s *server) group(w http.ResponseWriter, r *http.Request, q Query) error {
 	if err != nil {
 		return err
 	}
+	if err := s.knownTopics(f, q.Topics); err != nil {
+		return err
+	}
 	answer := Group{Rows: []OffsetRow{}, MemberRows: []MemberRow{}}
 	err = s.read(r.Context(), f, q, func(st *projection.State) { f.describe(&answer, st, q) })
 	if err != nil {

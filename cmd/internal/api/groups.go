@@ -28,6 +28,9 @@ func (s *server) groups(w http.ResponseWriter, r *http.Request, q Query) error {
 	if err != nil {
 		return err
 	}
+	if f.point.Time.Known() && len(rows) == 0 {
+		f.seq = 0 // nothing was in time
+	}
 	rows = slices.DeleteFunc(rows, func(g GroupRow) bool { return !wanted(&g, q) })
 	sortGroups(rows, q.Sort)
 	answer := Groups{Envelope: f.envelope("groups", ledger.Time{}, ledger.Time{}), Total: len(rows)}
@@ -49,6 +52,9 @@ func page(q Query, n int) (from, to int, next *string, fault *Problem) {
 		from = min(at, n)
 	}
 	to = n
+	if q.Limit != nil && *q.Limit == 0 {
+		return 0, 0, nil, nil // only the counts are asked for
+	}
 	if q.Limit != nil && *q.Limit < n-from {
 		to = from + *q.Limit
 		cursor := strconv.Itoa(to)

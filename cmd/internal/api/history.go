@@ -38,7 +38,7 @@ func (s *server) history(w http.ResponseWriter, r *http.Request, q Query) error 
 		answer.Rows = append(answer.Rows, e.rows...)
 	}
 	answer.Events = len(kept)
-	if len(kept) > 0 && answer.TotalEvents > len(kept) {
+	if q.Around == 0 && len(kept) > 0 && answer.TotalEvents > len(kept) {
 		next := strconv.FormatUint(kept[0].seq, 10)
 		answer.Next = &next
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
@@ -19,6 +20,11 @@ func (s *server) incidents(w http.ResponseWriter, r *http.Request, q Query) erro
 	if q.Group != nil {
 		if _, err := s.present(f, *q.Group); err != nil {
 			return err
+		}
+	}
+	for _, kind := range q.Kinds {
+		if !slices.Contains(IncidentKinds(), kind) {
+			return problem(CodeBadParameter, "kind: %q is no kind of incident; they are %s", kind, strings.Join(IncidentKinds(), ", "))
 		}
 	}
 	sel, err := s.selection(r.Context(), f, q)

@@ -136,7 +136,7 @@ func parseQuery(raw string, takes []string) (Query, *Problem) {
 		Movements:  p.movements(paramMovement),
 		Not:        p.movements(paramNot),
 		Kinds:      p.list(paramKind),
-		State:      p.one(paramState),
+		State:      p.state(),
 		Sort:       p.word(paramSort, "name", "lag", "moved"),
 		LagAbove:   p.count(paramLagAbove),
 		Reasonless: p.yes(paramReasonless),
@@ -232,6 +232,26 @@ func (p *parser) movements(name string) []projection.Movement {
 	}
 	return out
 }
+
+// state is the state of groups that is asked for, in whatever case.
+func (p *parser) state() string {
+	v := p.one(paramState)
+	var names []string
+	for s := projection.GroupStateUnknown; s <= projection.GroupStateDeleted; s++ {
+		if strings.EqualFold(v, s.String()) {
+			return s.String()
+		}
+		names = append(names, s.String())
+	}
+	if v != "" {
+		p.fail(paramState, "%q is no state of a group; they are %s", v, strings.Join(names, ", "))
+	}
+	return ""
+}
+
+// IncidentKinds are the words that the parameter kind of incidents takes: movements that
+// somebody has to look at.
+func IncidentKinds() []string { return MovementNames()[2:] }
 
 // MovementNames are the words that the parameters movement and not take.
 func MovementNames() []string {
