@@ -129,3 +129,14 @@ func TestServeRefusesAnotherClusterBehindTheName(t *testing.T) {
 	commitAt(t, one, "g", 8)
 	serveKafka(t, dir, one.Addrs()[0]).captures("g", "t", 8)
 }
+
+// A Kafka cluster that the ledger records is not recorded under a second name as well: that
+// would be two half histories of it, for ever.
+func TestServeRefusesASecondNameForOneCluster(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ledger")
+	fake := startKafka(t)
+	commitAt(t, fake, "g", 7)
+	require.Equal(t, exitDone, serveKafka(t, dir, fake.Addrs()[0], "--cluster", "prod").stop())
+	said := launchServe(t, dir, fake.Addrs()[0], "--cluster", "prdo").refused(exitFailed)
+	require.Contains(t, said, "is recorded in this ledger as prod")
+}
