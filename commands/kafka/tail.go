@@ -53,6 +53,7 @@ func NewTail(cfg TailConfig) (*Tail, error) {
 		return nil, fmt.Errorf("capture: %w", err)
 	}
 	cfg.setDefaults()
+	cfg.Clock = steady(cfg.Clock, completed(&cfg.Resume.Cursor))
 	t := &Tail{cfg: cfg, lines: map[int32]*sourceLine{}}
 	t.board.ready = make(chan struct{})
 	t.board.now.Seq = cfg.Resume.Seq
