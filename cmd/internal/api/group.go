@@ -148,6 +148,7 @@ func (f *frame) beforeHistory(answer *Group, now []projection.Partition, q Query
 		row := OffsetRow{Topic: Text(p.Topic), TopicID: topicID(p.TopicID), Partition: p.Partition}
 		row.setKnown(projection.Known{Why: projection.WhyBeforeHistory})
 		answer.Rows = append(answer.Rows, row)
+		answer.Unknown++ // its lag
 	}
 	slices.SortFunc(answer.Rows, func(a, b OffsetRow) int {
 		if n := cmp.Compare(a.Topic, b.Topic); n != 0 {
