@@ -117,9 +117,6 @@ func (d *diagnosis) missing() []string {
 				out = append(out, r.Name+": "+withMend(r.Detail, r.Mend))
 			}
 		}
-		if len(out) == 0 && d.Kafka.Capture == kafka.ModeNone {
-			out = append(out, d.Kafka.Why)
-		}
 	}
 	if d.Ledger != nil {
 		for _, c := range d.Ledger.Checks {

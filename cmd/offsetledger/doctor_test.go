@@ -3,12 +3,17 @@ package main
 import (
 	"encoding/json"
 	"net"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/offsetledger/offsetledger/commands/kafka/kafkatest"
 )
 
 // examine runs doctor to its end and returns what it printed, with what differs from run to
@@ -99,6 +104,36 @@ func TestDoctorOnABrokerThatIsAway(t *testing.T) {
 		require.Equal(t, "error: the daemon cannot do without: reach the cluster: connection refused, nothing listens on the port; "+
 			"mend: check host and port, and that the broker runs\n", stderr)
 	}
+}
+
+// A principal that may ask for groups but not read the topic is told which right is missing and
+// how it is given, by doctor and by serve alike: there is no other way to capture.
+func TestDoctorWithoutTheRightToRead(t *testing.T) {
+	describe := func(resource kmsg.ACLResourceType, name string) kfake.ACL {
+		return kfake.ACL{Resource: resource, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: kmsg.ACLOperationDescribe, Allow: true}
+	}
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.EnableSASL(), kfake.EnableACLs(),
+		kfake.SeedTopics(2, "t"), kfake.SeedTopics(4, kafkatest.OffsetsTopic), kfake.User("PLAIN", "capture", "secret",
+			describe(kmsg.ACLResourceTypeTopic, "*"), describe(kmsg.ACLResourceTypeGroup, "*"), describe(kmsg.ACLResourceTypeCluster, "kafka-cluster")))
+	require.NoError(t, err)
+	defer cluster.Close()
+	properties := filepath.Join(t.TempDir(), "client.properties")
+	require.NoError(t, os.WriteFile(properties, []byte("security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"+
+		`sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="capture" password="secret";`+"\n"), 0o600))
+	at := []string{"-B", cluster.ListenAddrs()[0], "--command-config", properties}
+
+	const missing = "read __consumer_offsets: TOPIC_AUTHORIZATION_FAILED: Not authorized to access topics: [Topic authorization failed.]; " +
+		"mend: kafka-acls --add --allow-principal User:NAME --operation Read --topic __consumer_offsets\n"
+	stdout, stderr := examine(t, exitCheck, at...)
+	require.Regexp(t, `(?m)^CAPTURE  none: the principal may not read __consumer_offsets$`, stdout)
+	require.Regexp(t, `(?m)^read __consumer_offsets +no +yes `, stdout)
+	require.Regexp(t, `(?m)^list groups +yes +no `, stdout)
+	require.Equal(t, "error: the daemon cannot do without: "+missing, stderr)
+
+	dir := filepath.Join(t.TempDir(), "ledger")
+	r := launch(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", dir}, at...)...)
+	require.Equal(t, exitFailed, r.wait(), "%s", &r.stderr)
+	require.Contains(t, r.stderr.String(), missing)
 }
 
 // Beside a daemon the stream is looked at through it, whether its directory or its address is

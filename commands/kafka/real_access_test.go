@@ -57,7 +57,7 @@ func TestRealBrokerAccess(t *testing.T) {
 	allow(kmsg.ACLResourceTypeGroup, "*", kmsg.ACLOperationDescribe)
 	allow(kmsg.ACLResourceTypeTopic, "orders", kmsg.ACLOperationDescribe)
 	a = checkUntil(t, client, at, rightDescribeTopics)
-	require.Equal(t, ModePoll, a.Mode)
+	require.Equal(t, ModeNone, a.Mode)
 	require.Equal(t, []int{1, 1, 3}, []int{a.Groups, a.Topics, a.Partitions})
 
 	allow(kmsg.ACLResourceTypeTopic, offsetsTopic, kmsg.ACLOperationRead)

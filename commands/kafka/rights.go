@@ -20,8 +20,7 @@ type Mode string
 // The modes.
 const (
 	ModeTail Mode = "tail" // reading __consumer_offsets: every commit
-	ModePoll Mode = "poll" // asking the admin API at intervals: what changed between them
-	ModeNone Mode = "none" // there is no way
+	ModeNone Mode = "none" // there is no way: a right that is Needed is not there
 )
 
 // Right is one thing that capture wants to do, and whether this principal may.
@@ -29,7 +28,7 @@ type Right struct {
 	Name string
 	// Known is false if it could not be found out; OK is false as well then.
 	Known, OK bool
-	Needed    bool   // the mode that was chosen, or the tail where there is none, cannot do without it
+	Needed    bool   // capture cannot do without it
 	Detail    string // what was found
 	Mend      string // what to change when it is not OK
 }
@@ -37,7 +36,7 @@ type Right struct {
 // Access is what a principal may do with a cluster, and what was seen of it.
 type Access struct {
 	Rights []Right
-	Mode   Mode   // what capture would choose by itself
+	Mode   Mode   // how capture would go about it
 	Why    string // the reason of Mode
 
 	ClusterID  string // as Kafka calls the cluster
@@ -54,15 +53,8 @@ type Access struct {
 	RetentionKnown bool
 }
 
-// OK reports whether everything that Mode needs is allowed.
-func (a *Access) OK() bool {
-	for _, r := range a.Rights {
-		if r.Needed && !r.OK {
-			return false
-		}
-	}
-	return a.Mode != ModeNone
-}
+// OK reports whether the cluster can be captured: everything that is needed is allowed.
+func (a *Access) OK() bool { return a.Mode != ModeNone }
 
 // CheckAccess asks the cluster for everything that capture may want to ask for, one thing
 // after the other, and changes nothing. at is how the client was told to reach it. When the
@@ -232,28 +224,21 @@ func (c *accessCheck) describeConfigs(ctx context.Context) {
 		allow("DescribeConfigs", "--cluster")+" (without it Kafka's default of 7 days is assumed)")
 }
 
-// choose decides what capture would do.
+// choose decides whether capture can be. All that it cannot do without is the topic, once that
+// is there: what the other rights tell is asked for beside it.
 func (c *accessCheck) choose() {
-	read, list, describe := c.right(rightReadOffsets), c.right(rightListGroups), c.right(rightDescribeGroups)
+	c.right(rightReach).Needed = true
+	read := c.right(rightReadOffsets)
+	read.Needed = !c.missing
 	switch {
 	case read.OK:
 		c.Mode, c.Why = ModeTail, "the principal may read "+offsetsTopic
 	case c.missing:
 		c.Mode, c.Why = ModeTail, offsetsTopic+" does not exist yet: Kafka makes it when the first group commits"
-	case list.OK && describe.OK:
-		c.Mode, c.Why = ModePoll, "the principal may not read "+offsetsTopic+" but ask for groups"
+	case read.Known:
+		c.Why = "the principal may not read " + offsetsTopic
 	default:
-		c.Mode, c.Why = ModeNone, "the principal may neither read "+offsetsTopic+" nor ask for groups"
-	}
-	needed := map[Mode][]string{
-		ModeTail: {rightReach, rightReadOffsets},
-		ModePoll: {rightReach, rightListGroups, rightDescribeGroups, rightDescribeTopics},
-		ModeNone: {rightReadOffsets},
-	}[c.Mode]
-	for _, name := range needed {
-		if r := c.right(name); r != nil {
-			r.Needed = name != rightReadOffsets || !c.missing
-		}
+		c.Why = "it cannot be found out whether the principal may read " + offsetsTopic
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 func (c *accessCheck) readOffsets(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	mend := allow("Read", "--topic "+offsetsTopic) + " (where that cannot be had, groups can be polled)"
+	mend := allow("Read", "--topic "+offsetsTopic)
 	var topic kmsg.MetadataResponseTopic
 	meta, err := askMetadata(ctx, c.client, []string{offsetsTopic})
 	if err == nil && len(meta.Topics) > 0 {

@@ -93,21 +93,23 @@ func TestAccessWithAllRights(t *testing.T) {
 	}
 }
 
-// Without the right to read the topic, the groups are polled, and the right that is missing is
-// named.
+// Without the right to read the topic there is no capture, whatever else the principal may ask:
+// the right that is missing is named, and how to give it.
 func TestAccessWithoutTheTopic(t *testing.T) {
 	a := accessOf(t, true, describeTopicsACL, describeGroupsACL, describeClusterACL)
 	require.Equal(t, map[string]string{
 		rightReach: "yes", rightDescribeCluster: "yes", rightListGroups: "yes", rightDescribeGroups: "yes",
 		rightReadOffsets: "no", rightDescribeTopics: "yes", rightDescribeConfigs: "no",
 	}, verdicts(a))
-	require.Equal(t, ModePoll, a.Mode)
-	require.True(t, a.OK())
+	require.Equal(t, ModeNone, a.Mode)
+	require.Equal(t, "the principal may not read __consumer_offsets", a.Why)
+	require.False(t, a.OK())
 	for _, r := range a.Rights {
 		switch r.Name {
 		case rightReadOffsets:
 			require.Contains(t, r.Detail, "TOPIC_AUTHORIZATION_FAILED")
-			require.Contains(t, r.Mend, "kafka-acls --add --allow-principal User:NAME --operation Read --topic __consumer_offsets")
+			require.Equal(t, "kafka-acls --add --allow-principal User:NAME --operation Read --topic __consumer_offsets", r.Mend)
+			require.True(t, r.Needed)
 		case rightDescribeConfigs:
 			require.Contains(t, r.Detail, "CLUSTER_AUTHORIZATION_FAILED")
 			require.Contains(t, r.Mend, "7 days")
