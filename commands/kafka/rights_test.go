@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -163,4 +165,24 @@ func TestAccessOutOfReach(t *testing.T) {
 	}}, a.Rights)
 	require.Equal(t, ModeNone, a.Mode)
 	require.False(t, a.OK())
+}
+
+// Capture takes the retention that doctor shows, and Kafka's default where the broker may not
+// be asked.
+func TestRetentionOfTheTail(t *testing.T) {
+	f := startKafka(t, kfake.BrokerConfigs(map[string]string{retentionConfig: "60"}))
+	tail := &Tail{client: f.client, admin: kadm.NewClient(f.client)}
+	require.Equal(t, time.Hour, tail.retention(within(t)))
+	f.ControlKey(int16(kmsg.DescribeConfigs), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		f.KeepControl()
+		resp := r.ResponseKind().(*kmsg.DescribeConfigsResponse)
+		for _, resource := range r.(*kmsg.DescribeConfigsRequest).Resources {
+			refused := kmsg.NewDescribeConfigsResponseResource()
+			refused.ResourceType, refused.ResourceName = resource.ResourceType, resource.ResourceName
+			refused.ErrorCode = kerr.ClusterAuthorizationFailed.Code
+			resp.Resources = append(resp.Resources, refused)
+		}
+		return resp, nil, true
+	})
+	require.Equal(t, defaultRetention, tail.retention(within(t)))
 }

@@ -171,19 +171,14 @@ func (t *Tail) retention(ctx context.Context) time.Duration {
 		return t.cfg.Retention
 	}
 	brokers, err := t.admin.ListBrokers(ctx)
-	if err != nil || len(brokers) == 0 {
+	if err != nil {
 		return defaultRetention
 	}
-	configs, err := t.admin.DescribeBrokerConfigs(ctx, brokers.NodeIDs()[0])
-	if err != nil || len(configs) == 0 {
+	period, err := askRetention(ctx, t.admin, brokers.NodeIDs())
+	if err != nil {
 		return defaultRetention
 	}
-	for _, c := range configs[0].Configs {
-		if d, ok := parseMinutes(c.Value); ok && c.Key == "offsets.retention.minutes" {
-			return d
-		}
-	}
-	return defaultRetention
+	return period
 }
 
 // bounds returns the first and the next position of every source partition. There are none as
