@@ -28,6 +28,9 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, q Query) error {
 			return err
 		}
 	}
+	if q.From.Within {
+		return problem(CodeBadParameter, "from: %s is a row of an event, and each event is one row here; write %d", q.From, q.From.Seq)
+	}
 	sel, err := s.selection(r.Context(), f, q)
 	if err != nil {
 		return err
@@ -55,7 +58,7 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, q Query) error {
 
 // stored yields the events that are stored now and were asked for.
 func (s *server) stored(ctx context.Context, sel *selection, f *frame) iter.Seq2[EventRow, error] {
-	from := max(sel.since.Seq, sel.q.From+1, 1)
+	from := max(sel.since.Seq, sel.q.From.first(), 1)
 	if from > f.seq {
 		return func(func(EventRow, error) bool) {}
 	}

@@ -85,12 +85,12 @@ type selection struct {
 
 // pick leaves of an event what was asked for.
 func (sel *selection) pick(e event) event {
-	if sel.before != 0 && e.seq >= sel.before || e.seq <= sel.q.From {
+	if sel.before != 0 && e.seq >= sel.before || e.seq < sel.q.From.first() {
 		return event{}
 	}
 	inTime := false
 	e.rows = slices.DeleteFunc(e.rows, func(r ChangeRow) bool {
-		if !sel.inTime(e.seq, r.Time.Time) {
+		if sel.q.From.passed(e.seq, r.Row) || !sel.inTime(e.seq, r.Time.Time) {
 			return true
 		}
 		inTime = true

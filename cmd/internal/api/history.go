@@ -66,11 +66,13 @@ func (s *server) selection(ctx context.Context, f *frame, q Query) (*selection, 
 		sel.until.Seq != 0 && sel.until.Seq < sel.since.Seq {
 		return nil, problem(CodeBadParameter, "since (%s) lies after until (%s)", sel.since, sel.until)
 	}
-	if q.Around != 0 && (q.Follow || q.Next != "" || q.From != 0) {
+	if q.Around != 0 && (q.Follow || q.Next != "" || q.From != (Position{})) {
 		return nil, problem(CodeBadParameter, "around: it goes with neither follow, from nor next")
 	}
-	if q.Around > f.seq {
-		return nil, problem(CodeUnknownSequence, "around: the ledger ends at seq:%d", f.seq)
+	for name, seq := range map[string]uint64{paramAround: q.Around, paramFrom: q.From.Seq} {
+		if seq > f.seq {
+			return nil, problem(CodeUnknownSequence, "%s: the ledger ends at seq:%d", name, f.seq)
+		}
 	}
 	if q.Next != "" {
 		if sel.before, err = strconv.ParseUint(q.Next, 10, 64); err != nil {
@@ -171,14 +173,14 @@ func (s *server) streamHistory(w http.ResponseWriter, r *http.Request, sel *sele
 			return out.fail(err)
 		}
 		for _, e := range kept {
-			writeRows(out, e.rows)
+			writeAll(out, e.rows)
 		}
 	} else {
 		for e, err := range n.stored(r.Context(), f.seq) {
 			if err != nil {
 				return out.fail(err)
 			}
-			if writeRows(out, e.rows); out.broken() {
+			if writeAll(out, e.rows); out.broken() {
 				return nil
 			}
 		}
@@ -194,7 +196,7 @@ func (s *server) streamHistory(w http.ResponseWriter, r *http.Request, sel *sele
 		if len(e.rows) == 0 {
 			continue
 		}
-		writeRows(out, e.rows)
+		writeAll(out, e.rows)
 		if out.upToDate(); out.broken() {
 			return nil
 		}
@@ -202,11 +204,6 @@ func (s *server) streamHistory(w http.ResponseWriter, r *http.Request, sel *sele
 	return nil
 }
 
-func writeRows(out *lines, rows []ChangeRow) {
-	for i := range rows {
-		out.write(&rows[i])
-	}
-}
 
 func wantsLines(r *http.Request) bool {
 	for _, accept := range r.Header.Values("Accept") {

@@ -53,6 +53,21 @@ func (s *server) lines(w http.ResponseWriter, r *http.Request, e Envelope) (*lin
 func (l *lines) write(row any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.add(row)
+}
+
+// writeAll adds the rows of one event. Nothing comes between them, since a reader takes an
+// empty line for the end of what was there, and so for that of the event.
+func writeAll[T any](l *lines, rows []T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range rows {
+		l.add(&rows[i])
+	}
+}
+
+// add adds a row. The caller holds mu.
+func (l *lines) add(row any) {
 	if l.err != nil {
 		return
 	}

@@ -96,7 +96,7 @@ func TestAStreamIsResumedAfterASequence(t *testing.T) {
 			return untilUpToDate(s, err, func(r *api.EventRow) uint64 { return r.Seq })
 		},
 	} {
-		seqs, err := follow(t.Context(), api.Query{Group: ptr("g"), From: 7, Follow: true})
+		seqs, err := follow(t.Context(), api.Query{Group: ptr("g"), From: api.Position{Seq: 7}, Follow: true})
 		require.NoError(t, err)
 		require.Equal(t, []uint64{8, 9, 10}, seqs)
 		seqs, err = follow(t.Context(), api.Query{Group: ptr("g"), Limit: ptr(2), Follow: true})
