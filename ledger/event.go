@@ -116,13 +116,16 @@ type Offset struct {
 	Flags        Flags
 }
 
-// Flags are oddities of a row that have to be seen but change nothing.
+// Flags are oddities of a row. All but FlagReplaced have to be seen and change nothing.
 type Flags uint8
 
 // The flags.
 const (
 	FlagTrailingBytes Flags = 1 << iota // the record held bytes after its value
 	FlagNoMetadata                      // metadata was absent, not empty
+	// FlagReplaced: a later row of the same transaction is of the same key, maybe in another
+	// event of the same marker. The row never applies, since no client could read it.
+	FlagReplaced
 )
 
 // TopicPartition names one partition of one topic.

@@ -133,6 +133,9 @@ func (f *folding) commit(i int) {
 		return
 	}
 	f.g.lastSeq = f.rec.Seq
+	if r.Flags&ledger.FlagReplaced != 0 {
+		return // a later row of the transaction stands in this event or in one that follows
+	}
 	cl := f.cell(i)
 	if f.transactional && r.SourceOffset <= cl.position {
 		return // overtaken: no client ever read it

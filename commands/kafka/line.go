@@ -181,6 +181,9 @@ func (l *sourceLine) end(r *sourceRecord, now ledger.Time) (done bool) {
 	if kind != controlAbort && kind != controlCommit {
 		return true
 	}
+	if kind == controlCommit {
+		l.pending.committed(r.producerID)
+	}
 	rows, done := l.pending.take(r.producerID)
 	if len(rows) == 0 {
 		return done

@@ -19,6 +19,7 @@ type transaction struct {
 	first      int64
 	since      ledger.Time
 	rows       []pendingRow
+	marked     bool // the replaced rows have their flag
 }
 
 // pendingRow is a row that waits for its marker.
@@ -82,6 +83,31 @@ const (
 	stepBytes  = 512 << 10
 )
 
+// committed marks the rows of a producer's transaction that a later row of the same key
+// replaces. The transaction may be given out in many events, and whoever folds one of them
+// cannot know what the next one holds.
+func (p *pendingTable) committed(producerID int64) {
+	tx, ok := p.open[producerID]
+	if !ok || tx.marked {
+		return
+	}
+	tx.marked = true
+	later := map[string]*keySet{}
+	for i := len(tx.rows) - 1; i >= 0; i-- {
+		group, row := tx.rows[i].group, &tx.rows[i].row
+		keys := later[group]
+		if keys == nil {
+			keys = &keySet{}
+			later[group] = keys
+		}
+		if keys.has(row.Topic, row.Partition) {
+			row.Flags |= ledger.FlagReplaced
+			continue
+		}
+		keys.add(row.Topic, row.Partition)
+	}
+}
+
 // take removes the next step of a producer's transaction, whose marker has come, and reports
 // whether it was the last.
 func (p *pendingTable) take(producerID int64) (rows []pendingRow, last bool) {
@@ -123,6 +149,10 @@ func (p *pendingTable) truncate(position int64) {
 			continue
 		}
 		tx.rows = slices.DeleteFunc(tx.rows, func(r pendingRow) bool { return r.row.SourceOffset >= position })
+		tx.marked = false // what replaced a row may be gone
+		for i := range tx.rows {
+			tx.rows[i].row.Flags &^= ledger.FlagReplaced
+		}
 	}
 }
 
