@@ -58,8 +58,8 @@ type Value struct {
 
 // Change is what folding one row did to one partition of one group.
 type Change struct {
-	Seq       uint64 // of the record that holds the row
-	Row       int    // index of the row in its event
+	Seq       uint64 // of the record that holds the row; of an event in parts, the last of them
+	Row       int    // index of the row in its event, which may be in parts
 	Time      ledger.Time
 	Cluster   string
 	Group     string

@@ -82,10 +82,8 @@ func (s *State) foldGroup(c *cluster, rec *ledger.Record) {
 		g.rarities().managed = true
 	case ledger.KindFailed:
 		g.ever = true
-		if ev.Part <= 1 {
-			g.stats.Commits++
-			g.stats.Failures++
-		}
+		g.stats.Commits++
+		g.stats.Failures++
 	case ledger.KindIntent:
 		g.openIntent(ev)
 	case ledger.KindClaim:
@@ -136,13 +134,11 @@ func (g *group) settle(at ledger.Time) {
 // count notes a commit that was folded in the statistics.
 func (g *group) count(ev *ledger.Event, rows int) {
 	st := &g.stats
-	if ev.Part <= 1 {
-		st.Commits++
-		st.Successes++
-		if took, ok := ev.Time.Sub(ev.NotBefore); ok && ev.Source.Kind == ledger.SourceManager && took >= 0 {
-			st.timed++
-			st.duration += min(took, time.Hour) // a clock set back must not drown the others
-		}
+	st.Commits++
+	st.Successes++
+	if took, ok := ev.Time.Sub(ev.NotBefore); ok && ev.Source.Kind == ledger.SourceManager && took >= 0 {
+		st.timed++
+		st.duration += min(took, time.Hour) // a clock set back must not drown the others
 	}
 	st.OffsetsCommitted += uint64(rows)
 	st.LastCommit = ev.Time

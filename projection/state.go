@@ -22,6 +22,8 @@ type State struct {
 	limited  bool   // rows after until are passed over
 	quiet    bool   // only Changes that an incident can come of are reported
 	tellers  []*Who // managers and operators seen last
+	// parts are those that were read of an event that is not whole yet.
+	parts []ledger.Event
 }
 
 // cluster is all that is known of one Kafka cluster.
@@ -55,6 +57,7 @@ func (s *State) Skip(to uint64) { s.seq = max(s.seq, to) }
 // A record that does not follow the last one is refused with an error that matches
 // [ledger.ErrMissing], and the state stays as it was.
 //
+// An event that was cut in parts folds with the last of them, as the one event that it is.
 // Kinds that this version does not know are passed over.
 func (s *State) Apply(rec ledger.Record) ([]Change, error) {
 	s.limited, s.quiet, s.rec = false, false, rec
@@ -82,8 +85,11 @@ func (s *State) apply() ([]Change, error) {
 	}
 	s.seq, s.appended = rec.Seq, rec.Appended
 	s.changes = s.changes[:0]
-	c := s.cluster(rec)
 	ev := &rec.Event
+	if (ev.Parts != 0 || len(s.parts) > 0) && !s.gather(rec) {
+		return nil, nil
+	}
+	c := s.cluster(rec)
 	switch ev.Kind {
 	case ledger.KindCursor:
 		c.foldCursor(rec, !s.later(rec, ledger.Time{}))

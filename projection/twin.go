@@ -77,15 +77,11 @@ type intent struct {
 const intentLife = time.Hour
 
 func (g *group) openIntent(ev *ledger.Event) {
-	ra := g.rarities()
-	in := ra.intent
-	if in == nil || in.plan != ev.Plan || ev.Part <= 1 {
-		in = &intent{
-			plan: ev.Plan, reason: ev.Reason, actor: ev.Actor, verified: ev.ActorVerified, opened: ev.Time,
-			steps: make(map[ledger.TopicPartition]reported, len(ev.Offsets)),
-		}
-		ra.intent = in
+	in := &intent{
+		plan: ev.Plan, reason: ev.Reason, actor: ev.Actor, verified: ev.ActorVerified, opened: ev.Time,
+		steps: make(map[ledger.TopicPartition]reported, len(ev.Offsets)),
 	}
+	g.rarities().intent = in
 	for i := range ev.Offsets {
 		r := &ev.Offsets[i]
 		in.steps[ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}] =
@@ -123,9 +119,6 @@ func (g *group) resetBehindTail(c *cluster, ev *ledger.Event) bool {
 		return false
 	}
 	if g.rare == nil || g.rare.intent == nil || g.rare.intent.plan != ev.Plan {
-		return true
-	}
-	if ev.Parts > 1 {
 		return true
 	}
 	in := g.rare.intent
