@@ -20,7 +20,7 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, q Query) error {
 	}
 	for _, k := range q.Kinds {
 		if _, ok := ledger.ParseKind(k); !ok {
-			return problem(CodeBadParameter, "kind: %q is no kind of event", k)
+			return problem(CodeBadParameter, "kind: %q is no kind of event; they are %s", k, strings.Join(KindNames(), ", "))
 		}
 	}
 	if q.Group != nil {

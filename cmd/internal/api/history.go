@@ -204,7 +204,6 @@ func (s *server) streamHistory(w http.ResponseWriter, r *http.Request, sel *sele
 	return nil
 }
 
-
 func wantsLines(r *http.Request) bool {
 	for _, accept := range r.Header.Values("Accept") {
 		if strings.Contains(accept, typeLines) {

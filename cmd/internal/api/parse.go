@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
 )
 
@@ -14,11 +15,15 @@ import (
 func parseQuery(raw string, takes []string) (Query, *Problem) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return Query{}, problem(CodeBadParameter, "the query of the URL cannot be read: %v", err)
+		return Query{}, problem(CodeBadParameter, "the query of the URL cannot be read: write name=value&name=value, "+
+			"and in a value %%25 for a percent sign, %%3B for a semicolon, %%26 for an ampersand")
 	}
-	for name := range values {
+	for name, given := range values {
 		if !slices.Contains(takes, name) {
 			return Query{}, problem(CodeUnknownParameter, "unknown parameter %s; this route takes %s", Spell(name), strings.Join(takes, ", "))
+		}
+		if slices.Contains(given, "") && name != paramGroup && name != paramTopic {
+			return Query{}, problem(CodeBadParameter, "%s: a value is missing; leave the parameter out to ask without it", name)
 		}
 	}
 	p := parser{values: values}
@@ -105,8 +110,8 @@ func (p *parser) partitions() []int32 {
 	var out []int32
 	for _, v := range p.list(paramPartition) {
 		n, err := strconv.ParseInt(v, 10, 32)
-		if err != nil {
-			p.fail(paramPartition, "%q is no partition number", v)
+		if err != nil || n < 0 {
+			p.fail(paramPartition, "%q is no partition; write a number from 0 to %d", v, math.MaxInt32)
 		}
 		out = append(out, int32(n))
 	}
@@ -144,6 +149,15 @@ func (p *parser) state() string {
 // IncidentKinds are the words that the parameter kind of incidents takes: movements that
 // somebody has to look at.
 func IncidentKinds() []string { return MovementNames()[2:] }
+
+// KindNames are the words that the parameter kind of events takes.
+func KindNames() []string {
+	var names []string
+	for k := ledger.KindUpdated; k <= ledger.KindSnapshot; k++ {
+		names = append(names, k.String())
+	}
+	return names
+}
 
 // MovementNames are the words that the parameters movement and not take.
 func MovementNames() []string {

@@ -278,6 +278,16 @@ func TestParametersThatCannotBeAreRefused(t *testing.T) {
 		"groups?next=x":                            api.CodeBadParameter,
 		"groups?at=-1h&at=-2h":                     api.CodeBadParameter,
 		"groups?at=%zz":                            api.CodeBadParameter,
+		"groups?at=-1h;-2h":                        api.CodeBadParameter,
+		"groups?limit=":                            api.CodeBadParameter,
+		"groups?cluster=":                          api.CodeBadParameter,
+		"groups?limit=1e3":                         api.CodeBadParameter,
+		"groups?limit=9223372036854775808":         api.CodeBadParameter,
+		"history?around=0":                         api.CodeBadParameter,
+		"history?around=-1":                        api.CodeBadParameter,
+		"history?around=24":                        api.CodeUnknownSequence,
+		"history?partition=-1":                     api.CodeBadParameter,
+		"history?partition=2147483648":             api.CodeBadParameter,
 		"group?group=%22a":                         api.CodeBadParameter,
 		"history?movement=rewound":                 api.CodeBadParameter,
 		"history?partition=x":                      api.CodeBadParameter,
@@ -293,6 +303,10 @@ func TestParametersThatCannotBeAreRefused(t *testing.T) {
 		resp, body := d.get(t, "/api/v1/"+query)
 		p := requireProblem(t, resp, body, resp.StatusCode, code)
 		require.Contains(t, []int{http.StatusBadRequest, http.StatusNotFound}, p.Status, query)
+		// What is wrong is said in words of this API: the parameter, what was given, what would be right.
+		for _, leaked := range []string{"strconv", "parsing", "invalid", "time:", "EOF", "separator"} {
+			require.NotContains(t, p.Detail, leaked, query)
+		}
 	}
 }
 
