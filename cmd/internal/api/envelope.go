@@ -6,24 +6,25 @@ const Version = 1
 
 // Envelope is what every answer says about itself.
 type Envelope struct {
-	Kind     string   `json:"kind"` // groups, group, history, events, incidents
+	Kind     string   `json:"kind"` // groups, group, history, events, incidents, incident
 	Version  int      `json:"version"`
 	Cluster  string   `json:"cluster"`
-	AsOf     Time     `json:"as_of"` // the moment that was asked for
-	Seq      uint64   `json:"seq"`   // last sequence that the answer takes into account
-	Known    string   `json:"known"` // how sure: exact, stale, or unknown before history
+	AsOf     Time     `json:"as_of"`         // the moment that was asked for
+	Seq      uint64   `json:"seq"`           // last sequence that the answer takes into account
+	Known    string   `json:"known"`         // how sure: exact, stale or unknown
+	Why      string   `json:"why,omitempty"` // unknown: before history, nothing was captured yet
 	Coverage Coverage `json:"coverage"`
 }
 
 // Coverage says how much of the history an answer rests on.
 type Coverage struct {
-	// From and To bound the time that the answer is about. From is null if it reaches back
-	// before the first record.
+	// From and To bound the time that the answer is about. From is that of capture's beginning
+	// where none was asked for, null while nothing was captured.
 	From     Time  `json:"from"`
 	To       Time  `json:"to"`
 	Complete bool  `json:"complete"` // nothing is missing between From and To
 	Gaps     []Gap `json:"gaps"`
-	// Source is how the cluster is captured: tail, poll or manager.
+	// Source is how the cluster is captured: tail, poll or manager; none while nothing was.
 	Source string `json:"source"`
 	// BehindSeconds is how far capture is behind; null if capture is away or never was there.
 	BehindSeconds *float64 `json:"behind_seconds"`

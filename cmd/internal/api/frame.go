@@ -75,6 +75,8 @@ func pickCluster(known []string, asked string) (string, *Problem) {
 		}
 	}
 	switch {
+	case asked != "" && len(known) == 0:
+		return "", problem(CodeUnknownCluster, "the ledger holds no cluster %s: %s", Spell(asked), whyEmpty)
 	case asked != "":
 		p := problem(CodeUnknownCluster, "the ledger holds no cluster %s, but %s", Spell(asked), spellAll(known))
 		p.Near = texts(known)
@@ -90,9 +92,6 @@ func pickCluster(known []string, asked string) (string, *Problem) {
 }
 
 func spellAll(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
 	out := make([]string, len(names))
 	for i, n := range names {
 		out[i] = Spell(n)
@@ -131,12 +130,13 @@ func (f *frame) envelope(kind string, from, to ledger.Time) Envelope {
 		from = began
 	}
 	e := Envelope{
-		Kind: kind, Version: Version, Cluster: f.cluster, AsOf: Time{f.asOf}, Seq: f.seq, Known: f.known(),
+		Kind: kind, Version: Version, Cluster: f.cluster, AsOf: Time{f.asOf}, Seq: f.seq,
 		Coverage: Coverage{
-			From: Time{from}, To: Time{to}, Gaps: []Gap{}, Source: f.cover.Source.String(), BehindSeconds: f.behind(),
+			From: Time{from}, To: Time{to}, Gaps: []Gap{}, BehindSeconds: f.behind(),
 			Through: Time{f.cover.Through}, Opaque: f.cover.Opaque, Problem: f.status.Problem,
 		},
 	}
+	e.Known, e.Why, e.Coverage.Source = f.sureness()
 	for _, g := range f.cover.Gaps {
 		if span := gapSpan(g); span.From.After(to) || span.To.Before(from) {
 			continue
@@ -145,6 +145,22 @@ func (f *frame) envelope(kind string, from, to ledger.Time) Envelope {
 	}
 	e.Coverage.Complete = complete && len(e.Coverage.Gaps) == 0
 	return e
+}
+
+// whyEmpty is why nothing is known of a cluster of which nothing was recorded.
+const whyEmpty = "nothing was captured yet"
+
+// sureness is how sure the answer is as a whole, why it is not if nothing is known, and who
+// told what it rests on. In a ledger that holds nothing of a cluster nothing is sure, however
+// close to the present its capture is.
+func (f *frame) sureness() (known, why, source string) {
+	if f.cover.FirstSeq == 0 {
+		return projection.CertaintyUnknown.String(), whyEmpty, "none"
+	}
+	if known = f.known(); known == projection.CertaintyUnknown.String() {
+		why = projection.WhyBeforeHistory
+	}
+	return known, why, f.cover.Source.String()
 }
 
 // gapSpan is the time that a gap covers; one that does not say is as long as it can be.
@@ -171,6 +187,9 @@ func (f *frame) unknownGroup(name string, known []string) *Problem {
 		p := problem(CodeCatchingUp, "group %s has not been seen yet, but capture is still catching up with what was there at the start", Spell(name))
 		p.Progress = &Progress{Seq: f.seq, Last: f.seq}
 		return p
+	}
+	if f.cover.FirstSeq == 0 {
+		return problem(CodeUnknownGroup, "group %s was never seen: %s", Spell(name), whyEmpty)
 	}
 	p := problem(CodeUnknownGroup, "group %s was never seen in cluster %s", Spell(name), Spell(f.cluster))
 	p.Near = texts(nearest(name, known))

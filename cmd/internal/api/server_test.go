@@ -374,3 +374,28 @@ func limited(t *testing.T, h http.Handler, timeout time.Duration) string {
 	})
 	return server.URL
 }
+
+// A ledger of which nothing was captured knows nothing, also where capture keeps up: its empty
+// answers are not exact.
+func TestAnEmptyLedgerKnowsNothing(t *testing.T) {
+	for name, status := range map[string]func() api.Status{"captured": keepsUp, "read": nil} {
+		d := start(t, func(c *api.Config) { c.Status = status })
+		for _, path := range []string{"groups", "groups?at=-1h", "history", "events", "incidents?since=-2h"} {
+			resp, body := d.get(t, "/api/v1/"+path)
+			require.Equal(t, http.StatusOK, resp.StatusCode, body)
+			var e api.Envelope
+			require.NoError(t, json.Unmarshal([]byte(body), &e))
+			require.Equal(t, "unknown", e.Known, "%s: %s", name, path)
+			require.Equal(t, "nothing was captured yet", e.Why)
+			require.Equal(t, "none", e.Coverage.Source)
+			require.False(t, e.Coverage.Complete)
+			require.Contains(t, body, `"rows":[]`)
+		}
+		resp, body := d.get(t, "/api/v1/group?group=g")
+		p := requireProblem(t, resp, body, http.StatusNotFound, api.CodeUnknownGroup)
+		require.Equal(t, "group g was never seen: nothing was captured yet", p.Detail)
+		resp, body = d.get(t, "/api/v1/groups?cluster=prod")
+		p = requireProblem(t, resp, body, http.StatusNotFound, api.CodeUnknownCluster)
+		require.Equal(t, "the ledger holds no cluster prod: nothing was captured yet", p.Detail)
+	}
+}
