@@ -74,6 +74,10 @@ func (c *Cursor) clone() *Cursor {
 			open[j].unknown = slices.Clone(open[j].unknown)
 		}
 		n.Lines[i].Open = open
+		if h := cloned(n.Lines[i].Hole); h != nil {
+			h.unknown = slices.Clone(h.unknown)
+			n.Lines[i].Hole = h
+		}
 	}
 	return n
 }

@@ -42,6 +42,11 @@ func (e *Event) appendCursor(b []byte, c *Cursor) []byte {
 			b = e.appendOpen(b, i, &c.Lines[i].Open[j])
 		}
 	}
+	for i := range c.Lines {
+		if h := c.Lines[i].Hole; h != nil {
+			b = e.appendHole(b, i, h)
+		}
+	}
 	return shut(append(b, e.unknownOf(23)...), mark)
 }
 
@@ -91,4 +96,14 @@ func (e *Event) appendOpen(b []byte, line int, o *OpenTransaction) []byte {
 	}
 	k.release()
 	return shut(append(b, o.unknown...), mark)
+}
+
+func (e *Event) appendHole(b []byte, line int, h *Hole) []byte {
+	b, mark := open(b, 13)
+	b = putUint(b, 1, uint64(line))
+	b = putInt(b, 2, h.First)
+	b = putInt(b, 3, h.Last)
+	b = putInt(b, 4, h.Until)
+	b = putTime(b, 5, h.From, e.Time)
+	return shut(append(b, h.unknown...), mark)
 }

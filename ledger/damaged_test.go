@@ -64,6 +64,7 @@ func TestDamagedNamesTheField(t *testing.T) {
 		{"a ninth flag", withRows(uintField(1, 1), topic, bytesField(16, 0x80, 0x02)), "Rows.flags"},
 		{"more rows than an event can have", withRows(uintField(1, MaxRows+1), topic), "Rows.rows"},
 		{"more rows than there are atoms", withRows(uintField(1, 1<<63), topic), "Rows.rows"},
+		{"a hole of no line", bytesField(23, append([]byte{0x6a, 2}, uintField(1, 3)...)...), "Hole.line"},
 		{"an open transaction of no line", bytesField(23, append([]byte{0x62, 2}, uintField(7, 3)...)...), "OpenTransaction.line"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -50,7 +50,7 @@ func (d *Decoder) watermarks(b []byte, w *Watermarks) (unknown []byte, err error
 func (d *Decoder) cursor(b []byte, e *Event, cur *Cursor) (unknown []byte, err error) {
 	c := &d.columns
 	c.reset()
-	var open [][]byte
+	var open, holes [][]byte
 	f := fields{schema: &cursorSchema, rest: b}
 	for f.next() {
 		switch f.num {
@@ -68,6 +68,8 @@ func (d *Decoder) cursor(b []byte, e *Event, cur *Cursor) (unknown []byte, err e
 			c.pack(&f)
 		case 12:
 			open = append(open, f.bytes())
+		case 13:
+			holes = append(holes, f.bytes())
 		default:
 			unknown = append(unknown, f.raw...)
 		}
@@ -88,6 +90,11 @@ func (d *Decoder) cursor(b []byte, e *Event, cur *Cursor) (unknown []byte, err e
 	}
 	for _, b := range open {
 		if err := d.open(b, e, cur.Lines); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range holes {
+		if err := hole(b, e, cur.Lines); err != nil {
 			return nil, err
 		}
 	}
@@ -144,6 +151,42 @@ func (d *Decoder) open(b []byte, e *Event, lines []SourceLine) error {
 		d.pending(&f, &o)
 	}
 	lines[line].Open = append(lines[line].Open, o)
+	return f.err
+}
+
+// hole decodes a hole and gives it to its line.
+func hole(b []byte, e *Event, lines []SourceLine) error {
+	var h Hole
+	var line uint64
+	f := fields{schema: &holeSchema, rest: b}
+	for f.next() {
+		switch f.num {
+		case 1:
+			line = f.uint()
+		case 2:
+			h.First = f.int64()
+		case 3:
+			h.Last = f.int64()
+		case 4:
+			h.Until = f.int64()
+		case 5:
+			h.From = e.Time.plus(f.sint64())
+		default:
+			h.unknown = append(h.unknown, f.raw...)
+		}
+	}
+	if f.err != nil {
+		return f.err
+	}
+	f.num = 1
+	switch {
+	case line >= uint64(len(lines)):
+		f.fail("line %d of %d", line, len(lines))
+	case lines[line].Hole != nil:
+		f.fail("line %d has two", line)
+	default:
+		lines[line].Hole = &h
+	}
 	return f.err
 }
 

@@ -295,5 +295,9 @@ func foreignCursor(p message, at int64) *Cursor {
 		line := &c.Lines[q.uint("line")]
 		line.Open = append(line.Open, o)
 	}
+	for i := range p.list("hole").Len() {
+		q := message{p.list("hole").Get(i).Message()}
+		c.Lines[q.uint("line")].Hole = &Hole{First: q.int("first"), Last: q.int("last"), Until: q.int("until"), From: q.time("from", at)}
+	}
 	return c
 }

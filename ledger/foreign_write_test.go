@@ -235,5 +235,13 @@ func writeCursor(p message, c *Cursor, at int64) {
 				q.add("position", r.Position-o.First-int64(j))
 			}
 		}
+		if h := l.Hole; h != nil {
+			q := p.grow("hole")
+			q.set("line", uint32(i))
+			q.set("first", h.First)
+			q.set("last", h.Last)
+			q.set("until", h.Until)
+			q.setTime("from", h.From, at)
+		}
 	}
 }

@@ -195,7 +195,14 @@ var anyLine = rapid.Custom(func(t *rapid.T) SourceLine {
 		list(rapid.Custom(func(t *rapid.T) OpenTransaction {
 			return OpenTransaction{ProducerID: anyInt64.Draw(t, "producer"), First: anyInt64.Draw(t, "first"),
 				Since: anyTime.Draw(t, "since"), Rows: list(anyPending, 5).Draw(t, "rows")}
-		}), 2).Draw(t, "open")}
+		}), 2).Draw(t, "open"), anyHole.Draw(t, "hole")}
+})
+
+var anyHole = rapid.Custom(func(t *rapid.T) *Hole {
+	if rapid.Bool().Draw(t, "no hole") {
+		return nil
+	}
+	return &Hole{First: anyInt64.Draw(t, "first"), Last: anyInt64.Draw(t, "last"), Until: anyInt64.Draw(t, "until"), From: anyTime.Draw(t, "from")}
 })
 
 var anyPending = rapid.Custom(func(t *rapid.T) PendingOffset {

@@ -109,6 +109,10 @@ func goldenEvents() map[string]Event {
 	}}
 	cursor := golden(KindCursor, "")
 	cursor.Cursor = goldenCursor()
+	hole := golden(KindCursor, "")
+	hole.Cursor = goldenCursor()
+	hole.Cursor.Lines[0].Hole = &Hole{First: 3, Last: 8, Until: 40}
+	hole.Cursor.Lines[2].Hole = &Hole{First: 1_234_000, Last: 1_234_499, Until: 1_234_600, From: goldenTime.Add(-3600e9)}
 	gap := golden(KindGap, "")
 	gap.Cause, gap.Gap = CauseTruncated, &Gap{SourcePartition: 17, First: 5, Last: 9}
 	gapOfGroup := golden(KindGap, "billing")
@@ -129,7 +133,7 @@ func goldenEvents() map[string]Event {
 	return map[string]Event{
 		"updated": updated, "committed": committed, "reset": reset, "deleted": deleted, "failed": failed,
 		"intent": intent, "claim": claim, "checkpoint": checkpoint, "group": group, "topic": topic,
-		"watermarks": watermarks, "cursor": cursor, "gap": gap, "gap-of-group": gapOfGroup, "opaque": opaque,
+		"watermarks": watermarks, "cursor": cursor, "cursor-hole": hole, "gap": gap, "gap-of-group": gapOfGroup, "opaque": opaque,
 		"operator": op, "snapshot": snapshot, "newer": newer, "part": part,
 	}
 }

@@ -117,6 +117,20 @@ type SourceLine struct {
 	// earlier moments never change.
 	CompleteThrough Time
 	Open            []OpenTransaction
+	Hole            *Hole // nil when there is none, or nothing is left to do about it
+}
+
+// Hole is a range of positions whose records compaction removed before they were read. The
+// cursor tells it for as long as capture has something left to do about it: to say of each key
+// since when it is known again, and to ask for those that no record speaks of any more.
+type Hole struct {
+	First, Last int64 // positions, both inside the hole
+	// Until is where the partition ended when the hole was found. A key without a row between
+	// Last and Until has lost nothing, or is gone.
+	Until int64
+	From  Time // moment up to which everything is known without it
+
+	unknown []byte // fields of a newer version
 }
 
 // OpenTransaction is a transaction with rows before Next whose marker has not been read. A

@@ -101,7 +101,7 @@ func number(t testing.TB, s string) *int32 {
 
 var allSchemas = []*schema{
 	&eventSchema, &sourceSchema, &rowsSchema, &membershipSchema, &memberSchema, &topicPartitionsSchema, &topicInfoSchema,
-	&watermarksSchema, &cursorSchema, &openSchema, &gapSchema, &opaqueSchema, &claimSchema, &checkpointSchema,
+	&watermarksSchema, &cursorSchema, &openSchema, &holeSchema, &gapSchema, &opaqueSchema, &claimSchema, &checkpointSchema,
 	&operationSchema, &snapshotSchema,
 }
 

@@ -72,13 +72,15 @@ var watermarksSchema = schema{"Watermarks", []string{
 var cursorSchema = schema{"Cursor", []string{
 	1: "shard", 2: "kafka_cluster_id", 3: "topic_id", 4: "complete", 5: "lines",
 	6: "partition", 7: "next_base", 8: "next", 9: "leader_epoch", 10: "max_effective",
-	11: "complete_through", 12: "open",
+	11: "complete_through", 12: "open", 13: "hole",
 }}
 
 var openSchema = schema{"OpenTransaction", []string{
 	1: "rows", 2: "topic", 4: "run_rows", 5: "run_topic", 6: "partition", 7: "line",
 	8: "producer_id", 9: "first", 10: "since", 11: "group", 12: "at_base", 13: "at", 14: "position",
 }}
+
+var holeSchema = schema{"Hole", []string{1: "line", 2: "first", 3: "last", 4: "until", 5: "from"}}
 
 var gapSchema = schema{"Gap", []string{
 	1: "of_group", 2: "source_partition", 3: "first", 4: "last", 5: "from", 6: "to",

@@ -38,6 +38,9 @@ func TestUnknownFieldsSurvive(t *testing.T) {
 		}
 		if e.Cursor != nil {
 			e.Cursor.Lines[2].Open[1].unknown = newFields()
+			if h := e.Cursor.Lines[2].Hole; h != nil {
+				h.unknown = newFields()
+			}
 		}
 		b := encoded(t, e)
 		back, err := Decode(b)

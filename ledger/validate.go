@@ -269,6 +269,9 @@ func (cur *Cursor) validate(c *check) {
 		c.that(l.Partition >= 0, "line %d: partition %d", i, l.Partition)
 		c.that(!seen[l.Partition], "line %d: partition %d comes twice", i, l.Partition)
 		c.that(l.Next >= 0, "line %d: next offset %d", i, l.Next)
+		if h := l.Hole; h != nil {
+			c.that(0 <= h.First && h.First <= h.Last && h.Last < h.Until, "line %d: hole from %d to %d, until %d", i, h.First, h.Last, h.Until)
+		}
 		seen[l.Partition] = true
 	}
 }
