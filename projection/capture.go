@@ -34,6 +34,12 @@ type line struct {
 	pending []ledger.OpenTransaction
 }
 
+// complete is the moment up to which answers never change.
+func (l *line) complete() ledger.Time { return l.CompleteThrough }
+
+// read is the moment up to which the line was read, whether or not that was its end.
+func (l *line) read() ledger.Time { return ledger.MaxTime(l.CompleteThrough, l.MaxEffective) }
+
 // foldCursor takes over a cursor. Of its open transactions the state speaks only if the
 // cursor belongs to the time asked for.
 func (c *cluster) foldCursor(rec *ledger.Record, inTime bool) {
@@ -144,8 +150,8 @@ func (k *capture) caughtUp(partition int32) bool {
 	return l != nil && l.CompleteThrough.Known()
 }
 
-// through is the moment up to which everything was read.
-func (k *capture) through() ledger.Time {
+// through is the least moment that all source partitions have come to, by what of says of each.
+func (k *capture) through(of func(*line) ledger.Time) ledger.Time {
 	if len(k.lines) == 0 {
 		return k.polled
 	}
@@ -154,11 +160,12 @@ func (k *capture) through() ledger.Time {
 	}
 	least := ledger.Time{}
 	for _, l := range k.lines {
-		if !l.CompleteThrough.Known() {
+		t := of(l)
+		if !t.Known() {
 			return ledger.Time{}
 		}
-		if !least.Known() || l.CompleteThrough.Before(least) {
-			least = l.CompleteThrough
+		if !least.Known() || t.Before(least) {
+			least = t
 		}
 	}
 	return least

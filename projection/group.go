@@ -18,6 +18,8 @@ type group struct {
 	// line is the source partition that the group lives in, if tailed.
 	line   int32
 	tailed bool
+	// seen is the latest time of its own records there: as far the partition was read.
+	seen ledger.Time
 
 	state   GroupState
 	since   ledger.Time
@@ -67,6 +69,9 @@ func (s *State) foldGroup(c *cluster, rec *ledger.Record) {
 	}
 	if c.capture.source == 0 && ev.Source.Kind == ledger.SourcePoll {
 		c.capture.source = ledger.SourcePoll
+	}
+	if ev.Source.Kind == ledger.SourceTail && !s.limited {
+		g.seen = ledger.MaxTime(g.seen, ev.Time)
 	}
 	switch ev.Kind {
 	case ledger.KindCommitted, ledger.KindReset, ledger.KindDeleted:

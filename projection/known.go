@@ -51,12 +51,12 @@ type Asked struct {
 	// Now is the present; for a sequence, the append time of its record.
 	Now ledger.Time
 	// Through, if known, is how far capture has come, for callers that know better than the
-	// last cursor.
+	// last cursor of the state. For a sequence nobody does: what counts is what was known then.
 	Through ledger.Time
 }
 
-// maxBehind is how far capture can be behind for an answer about now to be exact: five
-// seconds, and the one that complete_through is always held back.
+// maxBehind is how far capture can be behind for an answer about now, or by sequence, to be
+// exact: five seconds, and the one that complete_through is always held back.
 const maxBehind = 6 * time.Second
 
 // Known says how sure the state is of a group's offset in one partition. p is what
@@ -66,19 +66,12 @@ func (s *State) Known(cluster, group string, tp ledger.TopicPartition, p *Partit
 	if c == nil {
 		return Known{Why: WhyBeforeHistory}
 	}
-	k := knowing{p: p, asked: q, began: c.capture.began, told: c.capture.source == 0}
-	if !k.began.Known() {
-		k.began = c.capture.first
-	}
-	k.through = c.capture.through()
+	k := c.knowing(g, q)
+	k.p = p
 	line := noPosition
 	if g != nil && g.tailed {
 		line = int(g.line)
-		if l := c.capture.lines[g.line]; l != nil {
-			k.through = l.CompleteThrough
-		}
 	}
-	k.through = ledger.MaxTime(k.through, q.Through)
 	for i := range c.capture.gaps {
 		if gap := &c.capture.gaps[i]; gap.concerns(group, line, tp) {
 			to := gap.To
@@ -89,6 +82,71 @@ func (s *State) Known(cluster, group string, tp ledger.TopicPartition, p *Partit
 		}
 	}
 	return k.known()
+}
+
+// Sure says how sure the state is as a whole: of everything in a cluster, or of one group. It
+// is exact, stale, or unknown because the moment lies before history and nothing is known of it.
+func (s *State) Sure(cluster string, name *string, q Asked) Known {
+	c := s.clusters[cluster]
+	if c == nil {
+		return Known{Why: WhyBeforeHistory}
+	}
+	var g *group
+	empty := c.lastSeq() == 0
+	if name != nil {
+		g = c.groups[*name]
+		empty = g == nil || len(g.topics) == 0
+	}
+	k := c.knowing(g, q)
+	switch {
+	case empty && k.beforeHistory():
+		return Known{Why: WhyBeforeHistory}
+	case k.final():
+		return Known{Certainty: CertaintyExact}
+	}
+	return Known{Certainty: CertaintyStale, Until: k.through}
+}
+
+// Through is the moment up to which everything was read that concerns a group, or a whole
+// cluster: what is said of times before it never changes. It is unknown if that is not known.
+func (s *State) Through(cluster string, group *string) ledger.Time {
+	c := s.clusters[cluster]
+	switch {
+	case c == nil:
+		return ledger.Time{}
+	case group == nil:
+		return c.through(nil, (*line).complete)
+	}
+	return c.through(c.groups[*group], (*line).complete)
+}
+
+// knowing gathers what decides about a group, or about the whole cluster if g is nil.
+func (c *cluster) knowing(g *group, q Asked) knowing {
+	k := knowing{asked: q, began: c.capture.began, told: c.capture.source == 0}
+	if !k.began.Known() {
+		k.began = c.capture.first
+	}
+	if q.Time.Known() {
+		k.through = c.through(g, (*line).complete)
+	} else {
+		k.through = c.through(g, (*line).read)
+		if g != nil {
+			k.through = ledger.MaxTime(k.through, g.seen)
+		}
+	}
+	k.through = ledger.MaxTime(k.through, q.Through)
+	return k
+}
+
+// through is how far the source partition of a group was read, or all of them if it is not
+// known or there is no group.
+func (c *cluster) through(g *group, of func(*line) ledger.Time) ledger.Time {
+	if g != nil && g.tailed {
+		if l := c.capture.lines[g.line]; l != nil {
+			return of(l)
+		}
+	}
+	return c.capture.through(of)
 }
 
 // concerns reports whether a gap may hide rows of a key. Where the source lost its end, it
@@ -137,7 +195,7 @@ func (k *knowing) known() Known {
 		out = Known{Certainty: CertaintyNone, DeletedAt: p.DeletedAt}
 	case p != nil && p.Pending != nil:
 		return Known{Why: WhyOnlyPending}
-	case k.asked.Time.Known() && (!k.began.Known() || k.asked.Time.Before(k.began)):
+	case k.beforeHistory():
 		return Known{Why: WhyBeforeHistory}
 	default:
 		out = Known{Certainty: CertaintyNone, Never: true}
@@ -146,6 +204,12 @@ func (k *knowing) known() Known {
 		out.Certainty, out.Until = CertaintyStale, k.through
 	}
 	return out
+}
+
+// beforeHistory reports whether the moment asked for is one of which only what compaction had
+// left is known.
+func (k *knowing) beforeHistory() bool {
+	return k.asked.Time.Known() && (!k.began.Known() || k.asked.Time.Before(k.began))
 }
 
 // final reports whether nothing that comes can change the answer, or, for now, whether

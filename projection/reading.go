@@ -222,6 +222,30 @@ func (s *State) Topics(cluster string) []Topic {
 	return out
 }
 
+// LastSeq is the sequence of the last record about a group, or about any group of a cluster,
+// that was folded and not passed over; 0 if there is none.
+func (s *State) LastSeq(cluster string, group *string) uint64 {
+	c := s.clusters[cluster]
+	switch {
+	case c == nil:
+		return 0
+	case group == nil:
+		return c.lastSeq()
+	}
+	if g := c.groups[*group]; g != nil {
+		return g.lastSeq
+	}
+	return 0
+}
+
+func (c *cluster) lastSeq() uint64 {
+	last := uint64(0)
+	for _, g := range c.groups {
+		last = max(last, g.lastSeq)
+	}
+	return last
+}
+
 // Coverage returns how far a cluster is known. It is false for one that is not known at all.
 func (s *State) Coverage(cluster string) (Coverage, bool) {
 	c := s.clusters[cluster]
@@ -231,7 +255,7 @@ func (s *State) Coverage(cluster string) (Coverage, bool) {
 	k := &c.capture
 	cov := Coverage{
 		KafkaClusterID: k.kafkaID, SourceTopicID: k.topicID, Source: k.source, Began: k.began, FirstSeq: k.firstSeq,
-		Through: k.through(), Lines: k.sortedLines(), Gaps: slices.Clone(k.gaps), Opaque: k.opaque,
+		Through: k.through((*line).complete), Lines: k.sortedLines(), Gaps: slices.Clone(k.gaps), Opaque: k.opaque,
 	}
 	if cov.Source == 0 {
 		cov.Source = ledger.SourceManager
@@ -250,7 +274,7 @@ func (s *State) Past(cluster string, t ledger.Time) bool {
 		return false
 	}
 	for _, l := range c.capture.lines {
-		if !ledger.MaxTime(l.CompleteThrough, l.MaxEffective).After(t) {
+		if !l.read().After(t) {
 			return false
 		}
 	}
