@@ -28,6 +28,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
+	program        string           // as it was called, to be typed again
 	now            func() time.Time // the clock of this machine, with its zone
 
 	apiURL  string // --api

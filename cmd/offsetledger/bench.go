@@ -21,7 +21,7 @@ func (a *app) benchCommand() *cobra.Command {
 		Use:   "bench",
 		Short: "Measure what a ledger does on this machine",
 		Long:  benchHelp,
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneOf("output", output, "table", "json"); err != nil {
 				return err

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -39,7 +38,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "A Kafka, consumers, and a rewind to find, in one process",
 		Long:  demoHelp,
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), flags) },
 	}
 	f := cmd.Flags()
@@ -150,15 +149,12 @@ func (a *app) runDemo(ctx context.Context, s *service, shop *demoShop, dir strin
 
 func ignoreCount(_ int, err error) error { return err }
 
-// demoAsk is how a question is typed: as this program was started, and to where it listens.
-func (a *app) demoAsk(s *service) func(command string) string {
-	program := "offsetledger"
-	if exe, err := os.Executable(); err == nil && strings.Contains(filepath.ToSlash(exe), "/go-build") {
-		program = "go run ./cmd/offsetledger"
+// demoAsk is how a question is typed in another terminal, where nothing is known of this one
+// but the program: it names the address unless every question goes there by itself.
+func (a *app) demoAsk(s *service) func(words ...string) string {
+	asking := app{program: a.program}
+	if s.url() != defaultAPI || a.getenv(envAPI) != "" {
+		asking.apiURL = s.url()
 	}
-	where := ""
-	if s.url() != defaultAPI {
-		where = " --api " + s.url()
-	}
-	return func(command string) string { return program + " " + command + where }
+	return asking.typed
 }

@@ -15,7 +15,7 @@ type demoStory struct {
 	shop *demoShop
 	view *projection.View
 	out  io.Writer
-	ask  func(command string) string
+	ask  func(words ...string) string // spells a question as it has to be typed
 }
 
 // The group that the story is about, and what it reads.
@@ -46,17 +46,44 @@ func (d *demoStory) play(ctx context.Context) error {
 		return err
 	}
 	d.say(demoGroup, "reads again from 0: %d records twice so far, then stopped", read)
+	d.questions(seq)
+	return d.goOn(ctx, int64(read))
+}
+
+// questions prints what to ask about the event with sequence seq.
+func (d *demoStory) questions(seq uint64) {
+	before := fmt.Sprintf("seq:%d", seq-1)
 	fmt.Fprintf(d.out, `Three questions. In another terminal:
   where was it?  %s
   who moved it?  %s
   put it back:   %s > billing.csv
                  and hand that file to the stock tool: kafka-consumer-groups --bootstrap-server %s
                  --group billing --reset-offsets --from-file billing.csv --execute
-`, d.ask(fmt.Sprintf("group describe billing --at seq:%d", seq-1)),
-		d.ask("incidents --group billing"),
-		d.ask(fmt.Sprintf("group describe billing --at seq:%d -o kafka-csv", seq-1)),
+                 (billing starts again by itself)
+`, d.ask("group", "describe", demoGroup, "--at", before),
+		d.ask("incidents", "--group", demoGroup),
+		d.ask("group", "describe", demoGroup, "--at", before, "-o", outKafkaCSV),
 		d.shop.kafka.Addrs()[0])
-	return nil
+}
+
+// goOn waits until somebody puts billing forward from where it stopped, having committed that
+// many orders, and lets it read on from there until ctx ends.
+func (d *demoStory) goOn(ctx context.Context, stopped int64) error {
+	var at int64
+	putForward := func(s *projection.State) bool { at = d.committed(s); return at > stopped }
+	if err := d.until(ctx, putForward); err != nil {
+		return err
+	}
+	// A tool may take several requests, and cannot put back a group that is active.
+	for settled := int64(0); settled != at; {
+		settled = at
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+		d.view.Read(func(s *projection.State) { at = d.committed(s) })
+	}
+	d.say(demoGroup, "put back: %d -> %d, starts again", stopped, at)
+	return ignoreCount(d.shop.consume(ctx, demoGroup, demoTopic, 0))
 }
 
 // read lets billing catch up and then leave, as in a deploy.

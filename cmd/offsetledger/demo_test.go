@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/api"
 )
 
 // demonstration is a running demo, as far as its first line tells where it is.
@@ -79,7 +83,7 @@ var demoStoryLines = []*regexp.Regexp{
 // client, and when its time is up it ends and leaves nothing behind.
 func TestDemoFromReadyToPutBack(t *testing.T) {
 	t.Parallel()
-	d := launchDemo(t, "--for", "14s")
+	d := launchDemo(t, "--for", "16s")
 	d.said("REWIND")
 	require.Less(t, time.Since(d.began), 10*time.Second)
 	d.said("--execute\n")
@@ -117,6 +121,8 @@ func TestDemoFromReadyToPutBack(t *testing.T) {
 	}
 	require.Equal(t, before, strconv.FormatInt(sum, 10))
 	putBack(t, d, offsets)
+	d.said(fmt.Sprintf("billing   put back: 310 -> %s, starts again\n", before))
+	d.readsOn(offsets)
 
 	require.Equal(t, exitDone, d.wait(), "%s", &d.stderr)
 	require.Empty(t, d.stderr.String())
@@ -139,8 +145,8 @@ func kafkaCSV(t *testing.T, text string) map[int32]int64 {
 	return offsets
 }
 
-// putBack commits offsets of billing as the stock tool does, from a client of its own, and
-// waits until the demo tells them as where billing is.
+// putBack commits offsets of billing as the stock tool does, from a client of its own, while
+// the group is empty, and waits until the demo tells of the act.
 func putBack(t *testing.T, d *demonstration, offsets map[int32]int64) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -153,18 +159,41 @@ func putBack(t *testing.T, d *demonstration, offsets map[int32]int64) {
 	}
 	require.NoError(t, kadm.NewClient(client).CommitAllOffsets(ctx, "billing", commit))
 	require.Eventually(t, func() bool {
-		r := launch(t, "group", "describe", "billing", "-o", "kafka-csv", "--api", d.url)
-		return r.wait() == exitDone && len(kafkaCSV(t, r.stdout.String())) == 3 && sameOffsets(offsets, kafkaCSV(t, r.stdout.String()))
+		told := d.history("--movement", "jump")
+		if len(told) < len(offsets) {
+			return false
+		}
+		for _, change := range told {
+			require.Equal(t, offsets[*change.Partition], *change.To)
+			require.Equal(t, "no-member", change.Who.Kind)
+		}
+		return true
 	}, patience, 50*time.Millisecond)
 }
 
-func sameOffsets(a, b map[int32]int64) bool {
-	for p, at := range a {
-		if b[p] != at {
-			return false
-		}
+// history is what the demo tells of billing.
+func (d *demonstration) history(flags ...string) (rows []api.ChangeRow) {
+	d.t.Helper()
+	r := launch(d.t, append([]string{"history", "billing", "-o", "jsonl", "--api", d.url}, flags...)...)
+	require.Equal(d.t, exitDone, r.wait(), "%s", &r.stderr)
+	for dec := json.NewDecoder(strings.NewReader(r.stdout.String())); dec.More(); {
+		var row api.ChangeRow
+		require.NoError(d.t, dec.Decode(&row))
+		rows = append(rows, row)
 	}
-	return len(a) == len(b)
+	return rows
+}
+
+// readsOn waits until billing has commits of its own again, and none of what was put back was
+// read another time.
+func (d *demonstration) readsOn(from map[int32]int64) {
+	d.t.Helper()
+	require.Eventually(d.t, func() bool {
+		last := d.history()
+		newest := last[len(last)-1]
+		return newest.Movement == "advance" && newest.Who.Kind == "member" && *newest.To > from[*newest.Partition]
+	}, patience, 50*time.Millisecond)
+	require.Len(d.t, d.history("--movement", "rewind"), 3)
 }
 
 // Ctrl-C ends the demo with 130, and a data directory that was named stays and can be asked.

@@ -69,7 +69,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check what the daemon needs, before or beside it",
 		Long:  doctorHelp,
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), flags) },
 	}
 	a.kafkaFlags(cmd, &flags)

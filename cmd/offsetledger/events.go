@@ -25,7 +25,7 @@ is told by offsetledger history.`,
 		Example: `  offsetledger events --kind committed,deleted --since -10m
   offsetledger events billing --since seq:411 --until seq:412 -o json
   offsetledger events -f -o jsonl`,
-		Args: cobra.MaximumNArgs(1),
+		Args: mostArgs(1, "a group"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			group, err := groupOf(cmd, args)
 			if err != nil {

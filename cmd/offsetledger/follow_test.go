@@ -23,7 +23,7 @@ func program(t *testing.T, stdout io.Writer) (*app, *strings.Builder) {
 	now, err := time.Parse(time.RFC3339, apitest.NightEnds)
 	require.NoError(t, err)
 	var stderr strings.Builder
-	return &app{stdin: strings.NewReader(""), stdout: stdout, stderr: &stderr, getenv: os.Getenv, now: func() time.Time { return now }}, &stderr
+	return &app{stdin: strings.NewReader(""), stdout: stdout, stderr: &stderr, getenv: os.Getenv, program: "offsetledger", now: func() time.Time { return now }}, &stderr
 }
 
 // What is stored while the command follows is shown at once, every line of the table under one

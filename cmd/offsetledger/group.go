@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,22 +15,11 @@ func (a *app) groupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "group",
 		Short: "Consumer groups: the state, now or then",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return usagef("say what to do: %s", subcommands(cmd)) },
+		Args:  noArgs,
+		RunE:  groupOnly,
 	}
 	cmd.AddCommand(a.groupListCommand(), a.groupDescribeCommand())
 	return cmd
-}
-
-// subcommands names what can follow a command.
-func subcommands(cmd *cobra.Command) string {
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, cmd.CommandPath()+" "+c.Name())
-		}
-	}
-	return strings.Join(names, ", ")
 }
 
 func (a *app) groupListCommand() *cobra.Command {
@@ -44,7 +32,7 @@ func (a *app) groupListCommand() *cobra.Command {
 		Example: `  offsetledger group list --sort lag
   offsetledger group list --at -1h --lag-above 1000
   offsetledger group list --state empty -o json`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			q := api.Query{State: state, Sort: sort}
 			if cmd.Flags().Changed("lag-above") {

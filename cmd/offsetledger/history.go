@@ -40,7 +40,7 @@ unless --limit is given).`,
   offsetledger history billing --topic orders --partition 0 --all --partitions
   offsetledger history billing --around 184231 --limit 20
   offsetledger history -f --not advance,recommit -o jsonl`,
-		Args: cobra.MaximumNArgs(1),
+		Args: mostArgs(1, "a group"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			group, err := groupOf(cmd, args)
 			if err != nil {
@@ -174,7 +174,7 @@ func (a *app) historyFooter(answer *api.History, q api.Query) {
 		completeness(&answer.Coverage), hint)
 	for i := len(answer.Rows) - 1; i >= 0; i-- {
 		if r := &answer.Rows[i]; notable(r.Movement) && r.Seq > 1 {
-			a.note("before %d: offsetledger group describe %s --at seq:%d", r.Seq, shellWord(r.Group), r.Seq-1)
+			a.note("before %d: %s", r.Seq, a.typedDescribe(r.Group, r.Seq))
 			return
 		}
 	}
@@ -183,15 +183,6 @@ func (a *app) historyFooter(answer *api.History, q api.Query) {
 // notable reports whether a movement is one that people look for.
 func notable(movement string) bool {
 	return movement != "advance" && movement != "recommit" && movement != "-"
-}
-
-// shellWord spells a group so that it can be pasted into a shell.
-func shellWord(t api.Text) string {
-	s := t.String()
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,-") == "" && s[0] != '-' {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // nothing says that an empty answer is one, and how sure that is.

@@ -18,7 +18,7 @@ func (a *app) incidentShowCommand() *cobra.Command {
 		Long: `Show one incident with all that is known of it. The id is i and a sequence, as the list shows
 it; the sequence of any event of the incident will do.`,
 		Example: `  offsetledger incidents show i184231`,
-		Args:    cobra.ExactArgs(1),
+		Args:    oneArg("the id of an incident", "i184231"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.incidentShow(cmd, args[0]) },
 	}
 	a.sourceFlags(cmd)
@@ -89,7 +89,7 @@ func (a *app) printIncident(cluster string, in *api.IncidentRow) error {
 		return err
 	}
 	if seq, ok := projection.ParseIncidentID(in.ID); ok && seq > 1 {
-		fmt.Fprintf(a.stdout, "before  offsetledger group describe %s --at seq:%d\n", shellWord(in.Group), seq-1)
+		fmt.Fprintf(a.stdout, "before  %s\n", a.typedDescribe(in.Group, seq))
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ moved are one line.`,
 		Example: `  offsetledger incidents --since 2h
   offsetledger incidents --group billing --kind rewind,jump
   offsetledger incidents show i184231`,
-		Args: cobra.MaximumNArgs(1),
+		Args: mostArgs(1, "a group"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			group, err := groupOf(cmd, args)
 			if err != nil {
@@ -88,9 +88,9 @@ func (a *app) incidents(cmd *cobra.Command, q api.Query, span spanFlags) error {
 	}
 	newest := &answer.Rows[0]
 	fmt.Fprintln(a.stdout, newest.Story)
-	fmt.Fprintf(a.stdout, "more  offsetledger incidents show %s\n", newest.ID)
+	fmt.Fprintf(a.stdout, "more  %s\n", a.typed("incidents", "show", newest.ID))
 	if seq, ok := projection.ParseIncidentID(newest.ID); ok && seq > 1 {
-		fmt.Fprintf(a.stdout, "was   offsetledger group describe %s --at seq:%d\n", shellWord(newest.Group), seq-1)
+		fmt.Fprintf(a.stdout, "was   %s\n", a.typedDescribe(newest.Group, seq))
 	}
 	if len(answer.Rows) < answer.Total {
 		a.note("%s  %d of %s; --limit", clusterName(answer.Cluster), len(answer.Rows), count(answer.Total, "incident"))

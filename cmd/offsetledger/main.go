@@ -29,7 +29,7 @@ func main() {
 // run is the whole program: it does what args say and returns the exit code. It keeps nothing
 // between calls.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv, now: time.Now}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv, program: typedProgram(os.Args[0]), now: time.Now}
 	return a.execute(ctx, args)
 }
 

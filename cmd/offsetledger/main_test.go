@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 
 // scripted is the program as scripts run it: with the clock of the story.
 func scripted() {
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now}
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, program: typedProgram(os.Args[0]), now: time.Now}
 	if at, err := time.Parse(time.RFC3339, os.Getenv("STORY_NOW")); err == nil {
 		a.now = func() time.Time { return at }
 	}

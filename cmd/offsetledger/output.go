@@ -88,7 +88,7 @@ func (a *app) coverageNote(e *api.Envelope) {
 		a.note("note: %s: capture is %.1f s behind; what it says is true up to %s", cluster, *c.BehindSeconds, c.Through)
 	}
 	if c.Opaque > 0 {
-		a.note("note: %s: %s could not be decoded; offsetledger events --kind opaque shows them", cluster, count(int(c.Opaque), "record"))
+		a.note("note: %s: %s could not be decoded; %s shows them", cluster, count(int(c.Opaque), "record"), a.typed("events", "--kind", "opaque"))
 	}
 	if len(c.Gaps) == 0 {
 		return

@@ -23,9 +23,10 @@ func (a *app) rootCommand() *cobra.Command {
 		Use:           "offsetledger",
 		Short:         "The flight recorder for Kafka consumer offsets",
 		Long:          rootHelp,
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: a.program},
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRun: func(*cobra.Command, []string) {
 			a.started = true
@@ -34,9 +35,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w; see %s --help", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		a.groupCommand(),
 		a.historyCommand(),
@@ -48,6 +47,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.benchCommand(),
 		a.versionCommand(),
 	)
+	strict(root)
 	return root
 }
 

@@ -49,7 +49,7 @@ func (a *app) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Record a Kafka cluster, and answer questions about it",
 		Long:  serveHelp,
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), flags) },
 	}
 	a.kafkaFlags(cmd, &flags.kafka)

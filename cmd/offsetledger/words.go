@@ -45,19 +45,20 @@ func signed(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// clock shows t as a time of day in layout if that is clear: it is the latest such moment.
-// Otherwise it is the whole moment.
+// clock shows t: to people as a time of day in layout if it was today, with the date otherwise.
+// Programs get one shape whatever the day, RFC 3339 with milliseconds, of every moment that the
+// calendar has.
 func (a *app) clock(t api.Time, layout string) string {
 	std, ok := t.Std()
 	switch {
-	case ok && !std.After(a.now()) && a.now().Sub(std) < 24*time.Hour:
-		return std.Format(layout)
-	case ok:
-		return std.Format("2006-01-02T" + layout)
-	case t.Known():
+	case !t.Known():
+		return ""
+	case !ok || a.output == outAWK:
 		return t.String()
+	case std.Format(time.DateOnly) == a.now().UTC().Format(time.DateOnly):
+		return std.Format(layout)
 	}
-	return ""
+	return std.Format("2006-01-02T" + layout)
 }
 
 // Layouts of a time of day.

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/api"
+)
+
+// fromSource is the program as it is called from a clone of the source.
+const fromSource = "go run ./cmd/offsetledger"
+
+// builtByRun is where go run puts what it builds: below a directory for temporary work, or in
+// its cache under a hash.
+var builtByRun = regexp.MustCompile(`/go-build[0-9]*/|/[0-9a-f]{64}-d/`)
+
+// typedProgram is how the program was called, of the path that it was started by.
+func typedProgram(path string) string {
+	slashed := filepath.ToSlash(path)
+	switch {
+	case builtByRun.MatchString(slashed):
+		return fromSource
+	case path == "":
+		return "offsetledger"
+	}
+	return shellWord(slashed)
+}
+
+// typed spells a command that is offered to be typed next: it calls the program as this process
+// was called, and asks where this one asked.
+func (a *app) typed(words ...string) string {
+	line := append([]string{a.program}, words...)
+	for _, where := range []struct{ flag, value string }{
+		{"--api", a.apiURL}, {"--data-dir", a.dataDir}, {"--cluster", a.cluster},
+	} {
+		if where.value != "" {
+			line = append(line, where.flag, shellWord(where.value))
+		}
+	}
+	return strings.Join(line, " ")
+}
+
+// typedDescribe offers to look at a group as it was right before the event with sequence seq.
+func (a *app) typedDescribe(group api.Text, seq uint64) string {
+	return a.typed("group", "describe", groupWord(group), "--at", "seq:"+strconv.FormatUint(seq-1, 10))
+}
+
+// groupWord spells a group as an argument.
+func groupWord(t api.Text) string {
+	word := shellWord(t.String())
+	if strings.HasPrefix(t.String(), "-") {
+		return "--group=" + word
+	}
+	return word
+}
+
+// shellWord spells a text so that a shell hands it on as one word.
+func shellWord(s string) string {
+	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,-"
+	if s != "" && strings.Trim(s, safe) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

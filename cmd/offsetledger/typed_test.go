@@ -1,0 +1,33 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A command that is offered can be typed as it stands: the program as it was called, and where
+// it was told to ask.
+func TestCommandsAreOfferedAsTheyMustBeTyped(t *testing.T) {
+	for path, want := range map[string]string{
+		"":                                      "offsetledger",
+		"offsetledger":                          "offsetledger",
+		"./offsetledger":                        "./offsetledger",
+		"/opt/my tools/offsetledger":            "'/opt/my tools/offsetledger'",
+		"/tmp/go-build12/b001/exe/offsetledger": fromSource,
+		"/home/me/.cache/go-build/0f/" + strings.Repeat("0f", 32) + "-d/offsetledger": fromSource,
+		"/cache/0f/" + strings.Repeat("0f", 32) + "-d/offsetledger":                   fromSource,
+		"/src/go-builder/offsetledger":                                                "/src/go-builder/offsetledger",
+	} {
+		require.Equal(t, want, typedProgram(path), path)
+	}
+	a := app{program: "offsetledger"}
+	require.Equal(t, "offsetledger incidents show i19", a.typed("incidents", "show", "i19"))
+	a = app{program: fromSource, dataDir: "/data/it's mine", cluster: "prod"}
+	require.Equal(t, `go run ./cmd/offsetledger group describe 'a b' --at seq:18 --data-dir '/data/it'\''s mine' --cluster prod`,
+		a.typedDescribe("a b", 19))
+	a = app{program: "ol", apiURL: "http://127.0.0.1:4"}
+	require.Equal(t, "ol group describe --group=-x --at seq:0 --api http://127.0.0.1:4", a.typedDescribe("-x", 1))
+	require.Equal(t, `ol group describe '"a\nb"' --at seq:0 --api http://127.0.0.1:4`, a.typedDescribe("a\nb", 1))
+}
