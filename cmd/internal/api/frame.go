@@ -20,16 +20,18 @@ type frame struct {
 	now     ledger.Time
 	status  Status
 	cluster string
+	group   *string             // that the answer is about; nil: all of them
 	cover   projection.Coverage // of the whole log, whatever moment is asked for
+	through ledger.Time         // up to which what is said never changes, by all that is stored
 	point   replay.Point        // resolved
 	asOf    ledger.Time
-	seq     uint64      // last sequence that was taken into account
-	reached ledger.Time // by sequence: how far capture had come then
+	seq     uint64           // last sequence that was taken into account
+	sure    projection.Known // how sure the answer is as a whole; each row says it for itself
 }
 
 // frame waits until the view has everything that is stored, and finds the cluster.
 func (s *server) frame(ctx context.Context, q Query) (*frame, error) {
-	f := &frame{now: ledger.AtTime(s.Now()), status: s.Status()}
+	f := &frame{now: ledger.AtTime(s.Now()), status: s.Status(), group: q.Group}
 	f.asOf = f.now
 	if err := s.catchUp(ctx); err != nil {
 		return nil, err
@@ -39,6 +41,8 @@ func (s *server) frame(ctx context.Context, q Query) (*frame, error) {
 		f.seq = st.Seq()
 		if f.cluster, fault = pickCluster(st.Clusters(), q.Cluster); fault == nil {
 			f.cover, _ = st.Coverage(f.cluster)
+			f.through = st.Through(f.cluster, f.group)
+			f.sure = st.Sure(f.cluster, f.group, f.asked())
 		}
 	})
 	if fault != nil {
@@ -123,7 +127,7 @@ func (f *frame) envelope(kind string, from, to ledger.Time) Envelope {
 		to = f.asOf
 	}
 	began := f.cover.Began
-	complete := began.Known() && !to.Before(began) && f.status.Problem == "" && (f.exact() || !f.cover.Through.Before(to))
+	complete := began.Known() && !to.Before(began) && f.status.Problem == "" && (f.sure.Certainty == projection.CertaintyExact || !f.through.Before(to))
 	if from.Known() {
 		complete = complete && !from.Before(began)
 	} else {
@@ -157,10 +161,7 @@ func (f *frame) sureness() (known, why, source string) {
 	if f.cover.FirstSeq == 0 {
 		return projection.CertaintyUnknown.String(), whyEmpty, "none"
 	}
-	if known = f.known(); known == projection.CertaintyUnknown.String() {
-		why = projection.WhyBeforeHistory
-	}
-	return known, why, f.cover.Source.String()
+	return f.sure.Certainty.String(), f.sure.Why, f.cover.Source.String()
 }
 
 // gapSpan is the time that a gap covers; one that does not say is as long as it can be.

@@ -70,14 +70,10 @@ func (f *frame) describe(answer *Group, st *projection.State, q Query) {
 		answer.GroupRow = GroupRow{Group: Text(name), State: projection.GroupStateUnknown.String(), Type: ledger.GroupTypeUnknown.String()}
 	}
 	var total projection.TotalLag
-	if f.point.Time.Known() {
-		f.seq = 0 // reading went on past the moment; what counts is the last row that was in time
-	}
 	for _, p := range withUncommitted(st, f.cluster, st.Partitions(f.cluster, name)) {
 		if !q.wantsPartition(p.Topic, p.Partition) {
 			continue
 		}
-		f.seq = max(f.seq, p.Seq)
 		if p.Committed.Exists {
 			total.Add(st.Lag(f.cluster, &p))
 		}

@@ -28,9 +28,6 @@ func (s *server) groups(w http.ResponseWriter, r *http.Request, q Query) error {
 	if err != nil {
 		return err
 	}
-	if f.point.Time.Known() && len(rows) == 0 {
-		f.seq = 0 // nothing was in time
-	}
 	rows = slices.DeleteFunc(rows, func(g GroupRow) bool { return !wanted(&g, q) })
 	sortGroups(rows, q.Sort)
 	answer := Groups{Envelope: f.envelope("groups", ledger.Time{}, ledger.Time{}), Total: len(rows)}
@@ -123,7 +120,7 @@ func (s *server) read(ctx context.Context, f *frame, q Query, read func(*project
 	}
 	if f.point.IsNow() {
 		s.View.Read(func(st *projection.State) {
-			f.seq = st.Seq()
+			f.seq, f.sure = st.Seq(), st.Sure(f.cluster, f.group, f.asked())
 			read(st)
 		})
 		return nil
@@ -132,6 +129,10 @@ func (s *server) read(ctx context.Context, f *frame, q Query, read func(*project
 	if err != nil {
 		return err
 	}
+	if f.point.Time.Known() { // reading went on past the moment; what counts is what was in time
+		f.seq = st.LastSeq(f.cluster, f.group)
+	}
+	f.sure = st.Sure(f.cluster, f.group, f.asked())
 	read(st)
 	return nil
 }

@@ -57,8 +57,7 @@ func (s *server) at(ctx context.Context, f *frame, q Query) error {
 	if err != nil {
 		return err
 	}
-	// A record that was stored soon after what it tells shows that capture was at the present.
-	f.seq, f.asOf, f.reached = p.Seq, ledger.AtTime(rec.Appended), rec.Event.Time
+	f.seq, f.asOf = p.Seq, ledger.AtTime(rec.Appended)
 	return nil
 }
 
