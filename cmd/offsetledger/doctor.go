@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -55,12 +54,13 @@ type kafkaReport struct {
 }
 
 type rightState struct {
-	Name   string `json:"name"`
-	Known  bool   `json:"known"`
-	OK     bool   `json:"ok"`
-	Needed bool   `json:"needed"`
-	Detail string `json:"detail"`
-	Mend   string `json:"mend"`
+	Key    kafka.RightKey `json:"key"`
+	Name   string         `json:"name"` // the key in words
+	Known  bool           `json:"known"`
+	OK     bool           `json:"ok"`
+	Needed bool           `json:"needed"`
+	Detail string         `json:"detail"`
+	Mend   string         `json:"mend"`
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -193,10 +193,10 @@ func reportAccess(k config.Kafka, access *kafka.Access) *kafkaReport {
 	if access.ClusterID != "" {
 		r.ClusterID, r.SourcePartitions = &access.ClusterID, &access.Source
 	}
-	if allowed(access, "list groups") {
+	if allowed(access, kafka.RightListGroups) {
 		r.Groups = &access.Groups
 	}
-	if allowed(access, "describe topics") {
+	if allowed(access, kafka.RightDescribeTopics) {
 		r.Topics, r.Partitions = &access.Topics, &access.Partitions
 	}
 	if access.RetentionKnown {
@@ -204,14 +204,18 @@ func reportAccess(k config.Kafka, access *kafka.Access) *kafkaReport {
 		r.RetentionSeconds = &seconds
 	}
 	for _, right := range access.Rights {
-		r.Rights = append(r.Rights, rightState(right))
+		r.Rights = append(r.Rights, rightState{
+			Key: right.Key, Name: right.Key.String(), Known: right.Known, OK: right.OK, Needed: right.Needed,
+			Detail: right.Detail, Mend: right.Mend,
+		})
 	}
 	return r
 }
 
 // allowed reports whether a right is there, so that what was found by it is known.
-func allowed(access *kafka.Access, name string) bool {
-	return slices.ContainsFunc(access.Rights, func(r kafka.Right) bool { return r.Name == name && r.OK })
+func allowed(access *kafka.Access, key kafka.RightKey) bool {
+	right := access.Right(key)
+	return right != nil && right.OK
 }
 
 // checkLedger looks at the ledger that the flags name, or at the one in the usual place. That

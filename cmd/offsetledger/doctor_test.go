@@ -60,13 +60,13 @@ describe broker configuration  yes     no      offsets.retention.minutes is 168h
 const doctorJSON = `{"kind":"doctor","version":1,"ok":true,"kafka":{"brokers":"BROKER PLAINTEXT","cluster_id":"kfake",` +
 	`"capture":"tail","why":"the principal may read __consumer_offsets","groups":1,"topics":1,"partitions":2,` +
 	`"source_partitions":4,"oldest_record":"TIME","offsets_retention_seconds":604800,"rows_per_second":RATE,"bytes_per_day":RATE,"rights":[` +
-	`{"name":"reach the cluster","known":true,"ok":true,"needed":true,"detail":"Kafka cluster kfake, 1 brokers","mend":""},` +
-	`{"name":"describe the cluster","known":true,"ok":true,"needed":false,"detail":"all groups can be seen","mend":""},` +
-	`{"name":"list groups","known":true,"ok":true,"needed":false,"detail":"1 groups","mend":""},` +
-	`{"name":"describe groups","known":true,"ok":true,"needed":false,"detail":"","mend":""},` +
-	`{"name":"read __consumer_offsets","known":true,"ok":true,"needed":true,"detail":"4 partitions, oldest record of TIME","mend":""},` +
-	`{"name":"describe topics","known":true,"ok":true,"needed":false,"detail":"1 topics, 2 partitions","mend":""},` +
-	`{"name":"describe broker configuration","known":true,"ok":true,"needed":false,"detail":"offsets.retention.minutes is 168h0m0s","mend":""}` +
+	`{"key":"reach","name":"reach the cluster","known":true,"ok":true,"needed":true,"detail":"Kafka cluster kfake, 1 brokers","mend":""},` +
+	`{"key":"describe-cluster","name":"describe the cluster","known":true,"ok":true,"needed":false,"detail":"all groups can be seen","mend":""},` +
+	`{"key":"list-groups","name":"list groups","known":true,"ok":true,"needed":false,"detail":"1 groups","mend":""},` +
+	`{"key":"describe-groups","name":"describe groups","known":true,"ok":true,"needed":false,"detail":"","mend":""},` +
+	`{"key":"read-offsets","name":"read __consumer_offsets","known":true,"ok":true,"needed":true,"detail":"4 partitions, oldest record of TIME","mend":""},` +
+	`{"key":"describe-topics","name":"describe topics","known":true,"ok":true,"needed":false,"detail":"1 topics, 2 partitions","mend":""},` +
+	`{"key":"describe-configs","name":"describe broker configuration","known":true,"ok":true,"needed":false,"detail":"offsets.retention.minutes is 168h0m0s","mend":""}` +
 	`]},"ledger":null}` + "\n"
 
 func TestDoctorOnAClusterThatAllowsAll(t *testing.T) {
@@ -90,7 +90,7 @@ reach the cluster  no      yes     connection refused, nothing listens on the po
 const awayJSON = `{"kind":"doctor","version":1,"ok":false,"kafka":{"brokers":"BROKER PLAINTEXT","cluster_id":null,` +
 	`"capture":"none","why":"the cluster cannot be reached","groups":null,"topics":null,"partitions":null,` +
 	`"source_partitions":null,"oldest_record":null,"offsets_retention_seconds":null,"rows_per_second":null,"bytes_per_day":null,"rights":[` +
-	`{"name":"reach the cluster","known":true,"ok":false,"needed":true,"detail":"connection refused, nothing listens on the port",` +
+	`{"key":"reach","name":"reach the cluster","known":true,"ok":false,"needed":true,"detail":"connection refused, nothing listens on the port",` +
 	`"mend":"check host and port, and that the broker runs"}]},"ledger":null}` + "\n"
 
 func TestDoctorOnABrokerThatIsAway(t *testing.T) {

@@ -202,7 +202,7 @@ func firstContact(ctx context.Context, k config.Kafka) (clusterID string, err er
 	}
 	for _, r := range access.Rights {
 		if r.Needed && !r.OK {
-			return "", fmt.Errorf("kafka at %s: %s: %s", k, r.Name, withMend(r.Detail, r.Mend))
+			return "", fmt.Errorf("kafka at %s: %s: %s", k, r.Key, withMend(r.Detail, r.Mend))
 		}
 	}
 	return access.ClusterID, nil

@@ -45,9 +45,9 @@ func TestRealBrokerAccess(t *testing.T) {
 	require.NoError(t, err)
 	defer client.Close()
 	a := CheckAccess(minute(t), client, at)
-	require.Equal(t, map[string]string{
-		rightReach: "yes", rightDescribeCluster: "no", rightListGroups: "yes", rightDescribeGroups: "no",
-		rightReadOffsets: "no", rightDescribeTopics: "unknown", rightDescribeConfigs: "no",
+	require.Equal(t, map[RightKey]string{
+		RightReach: "yes", RightDescribeCluster: "no", RightListGroups: "yes", RightDescribeGroups: "no",
+		RightReadOffsets: "no", RightDescribeTopics: "unknown", RightDescribeConfigs: "no",
 	}, verdicts(a))
 	require.Equal(t, ModeNone, a.Mode)
 
@@ -56,17 +56,17 @@ func TestRealBrokerAccess(t *testing.T) {
 	}
 	allow(kmsg.ACLResourceTypeGroup, "*", kmsg.ACLOperationDescribe)
 	allow(kmsg.ACLResourceTypeTopic, "orders", kmsg.ACLOperationDescribe)
-	a = checkUntil(t, client, at, rightDescribeTopics)
+	a = checkUntil(t, client, at, RightDescribeTopics)
 	require.Equal(t, ModeNone, a.Mode)
 	require.Equal(t, []int{1, 1, 3}, []int{a.Groups, a.Topics, a.Partitions})
 
 	allow(kmsg.ACLResourceTypeTopic, offsetsTopic, kmsg.ACLOperationRead)
 	allow(kmsg.ACLResourceTypeCluster, "kafka-cluster", kmsg.ACLOperationDescribe)
 	allow(kmsg.ACLResourceTypeCluster, "kafka-cluster", kmsg.ACLOperationDescribeConfigs)
-	a = checkUntil(t, client, at, rightDescribeConfigs)
-	require.Equal(t, map[string]string{
-		rightReach: "yes", rightDescribeCluster: "yes", rightListGroups: "yes", rightDescribeGroups: "yes",
-		rightReadOffsets: "yes", rightDescribeTopics: "yes", rightDescribeConfigs: "yes",
+	a = checkUntil(t, client, at, RightDescribeConfigs)
+	require.Equal(t, map[RightKey]string{
+		RightReach: "yes", RightDescribeCluster: "yes", RightListGroups: "yes", RightDescribeGroups: "yes",
+		RightReadOffsets: "yes", RightDescribeTopics: "yes", RightDescribeConfigs: "yes",
 	}, verdicts(a))
 	require.Equal(t, ModeTail, a.Mode)
 	require.Equal(t, int32(4), a.Source)
@@ -123,7 +123,7 @@ func allowUser(ctx context.Context, r *kafkatest.Real, principal string, resourc
 }
 
 // checkUntil checks until the right that was given last has reached the broker.
-func checkUntil(t *testing.T, client *kgo.Client, at Endpoint, right string) *Access {
+func checkUntil(t *testing.T, client *kgo.Client, at Endpoint, right RightKey) *Access {
 	var a *Access
 	require.Eventually(t, func() bool {
 		a = CheckAccess(minute(t), client, at)

@@ -23,9 +23,32 @@ const (
 	ModeNone Mode = "none" // there is no way: a right that is Needed is not there
 )
 
+// RightKey tells programs which right is meant.
+type RightKey string
+
+// The rights, in the order in which they are looked at.
+const (
+	RightReach           RightKey = "reach"
+	RightDescribeCluster RightKey = "describe-cluster"
+	RightListGroups      RightKey = "list-groups"
+	RightDescribeGroups  RightKey = "describe-groups"
+	RightReadOffsets     RightKey = "read-offsets"
+	RightDescribeTopics  RightKey = "describe-topics"
+	RightDescribeConfigs RightKey = "describe-configs"
+)
+
+var rightNames = map[RightKey]string{
+	RightReach: "reach the cluster", RightDescribeCluster: "describe the cluster", RightListGroups: "list groups",
+	RightDescribeGroups: "describe groups", RightReadOffsets: "read " + offsetsTopic, RightDescribeTopics: "describe topics",
+	RightDescribeConfigs: "describe broker configuration",
+}
+
+// String is how people are told of the right.
+func (k RightKey) String() string { return rightNames[k] }
+
 // Right is one thing that capture wants to do, and whether this principal may.
 type Right struct {
-	Name string
+	Key RightKey
 	// Known is false if it could not be found out; OK is false as well then.
 	Known, OK bool
 	Needed    bool   // capture cannot do without it
@@ -86,25 +109,14 @@ type accessCheck struct {
 	missing bool   // __consumer_offsets does not exist yet
 }
 
-// The names of the rights.
-const (
-	rightReach           = "reach the cluster"
-	rightDescribeCluster = "describe the cluster"
-	rightListGroups      = "list groups"
-	rightDescribeGroups  = "describe groups"
-	rightReadOffsets     = "read " + offsetsTopic
-	rightDescribeTopics  = "describe topics"
-	rightDescribeConfigs = "describe broker configuration"
-)
-
 // allow is the stock command that grants a right.
 func allow(operation, resource string) string {
 	return "kafka-acls --add --allow-principal User:NAME --operation " + operation + " " + resource
 }
 
 // record adds a right. An error that is no refusal leaves it unknown.
-func (c *accessCheck) record(name string, err error, detail, mend string) bool {
-	r := Right{Name: name, Known: true, OK: err == nil, Detail: detail}
+func (c *accessCheck) record(key RightKey, err error, detail, mend string) bool {
+	r := Right{Key: key, Known: true, OK: err == nil, Detail: detail}
 	if err != nil {
 		r.Known, r.Detail = refused(err), err.Error()
 		if r.Known {
@@ -128,7 +140,7 @@ func (c *accessCheck) reach(ctx context.Context) bool {
 	if err != nil {
 		err = ExplainError(ctx, err, c.at)
 		var explained *AccessError
-		right := Right{Name: rightReach, Known: true, Needed: true, Detail: err.Error()}
+		right := Right{Key: RightReach, Known: true, Needed: true, Detail: err.Error()}
 		if errors.As(err, &explained) {
 			right.Detail, right.Mend = explained.Problem, explained.Mend
 		}
@@ -139,7 +151,7 @@ func (c *accessCheck) reach(ctx context.Context) bool {
 	for _, b := range meta.Brokers {
 		c.brokers = append(c.brokers, b.NodeID)
 	}
-	return c.record(rightReach, nil, fmt.Sprintf("Kafka cluster %s, %d brokers", c.ClusterID, c.Brokers), "")
+	return c.record(RightReach, nil, fmt.Sprintf("Kafka cluster %s, %d brokers", c.ClusterID, c.Brokers), "")
 }
 
 // describeCluster looks for DESCRIBE among what the broker says that the principal may do.
@@ -155,7 +167,7 @@ func (c *accessCheck) describeCluster(ctx context.Context) {
 	if err == nil && resp.ClusterAuthorizedOperations&(1<<kmsg.ACLOperationDescribe) == 0 {
 		err = kerr.ClusterAuthorizationFailed
 	}
-	c.record(rightDescribeCluster, err, "all groups can be seen", allow("Describe", "--cluster")+
+	c.record(RightDescribeCluster, err, "all groups can be seen", allow("Describe", "--cluster")+
 		" (without it only the groups are seen that the principal may describe)")
 }
 
@@ -167,7 +179,7 @@ func (c *accessCheck) listGroups(ctx context.Context) {
 	if names := groups.Groups(); len(names) > 0 {
 		c.group = names[0]
 	}
-	c.record(rightListGroups, err, fmt.Sprintf("%d groups", len(groups)), allow("Describe", "--cluster"))
+	c.record(RightListGroups, err, fmt.Sprintf("%d groups", len(groups)), allow("Describe", "--cluster"))
 }
 
 // unknownGroup is asked about where no group is there. No answer about it but a refusal says
@@ -189,7 +201,7 @@ func (c *accessCheck) describeGroups(ctx context.Context) {
 			err = nil
 		}
 	}
-	c.record(rightDescribeGroups, err, detail, allow("Describe", "--group '*'"))
+	c.record(RightDescribeGroups, err, detail, allow("Describe", "--group '*'"))
 }
 
 func (c *accessCheck) describeTopics(ctx context.Context) {
@@ -206,12 +218,12 @@ func (c *accessCheck) describeTopics(ctx context.Context) {
 	}
 	if err == nil && c.Topics == 0 {
 		c.Rights = append(c.Rights, Right{
-			Name: rightDescribeTopics, Mend: allow("Describe", "--topic '*'"),
+			Key: RightDescribeTopics, Mend: allow("Describe", "--topic '*'"),
 			Detail: "no topic is seen: there is none, or the principal may describe none",
 		})
 		return
 	}
-	c.record(rightDescribeTopics, err, fmt.Sprintf("%d topics, %d partitions", c.Topics, c.Partitions), allow("Describe", "--topic '*'"))
+	c.record(RightDescribeTopics, err, fmt.Sprintf("%d topics, %d partitions", c.Topics, c.Partitions), allow("Describe", "--topic '*'"))
 }
 
 func (c *accessCheck) describeConfigs(ctx context.Context) {
@@ -220,15 +232,15 @@ func (c *accessCheck) describeConfigs(ctx context.Context) {
 	var err error
 	c.Retention, err = askRetention(asking, c.admin, c.brokers)
 	c.RetentionKnown = err == nil
-	c.record(rightDescribeConfigs, err, fmt.Sprintf("%s is %s", retentionConfig, c.Retention),
+	c.record(RightDescribeConfigs, err, fmt.Sprintf("%s is %s", retentionConfig, c.Retention),
 		allow("DescribeConfigs", "--cluster")+" (without it Kafka's default of 7 days is assumed)")
 }
 
 // choose decides whether capture can be. All that it cannot do without is the topic, once that
 // is there: what the other rights tell is asked for beside it.
 func (c *accessCheck) choose() {
-	c.right(rightReach).Needed = true
-	read := c.right(rightReadOffsets)
+	c.Right(RightReach).Needed = true
+	read := c.Right(RightReadOffsets)
 	read.Needed = !c.missing
 	switch {
 	case read.OK:
@@ -242,10 +254,11 @@ func (c *accessCheck) choose() {
 	}
 }
 
-func (c *accessCheck) right(name string) *Right {
-	for i := range c.Rights {
-		if c.Rights[i].Name == name {
-			return &c.Rights[i]
+// Right returns what was found of a right, nil if it was not asked for.
+func (a *Access) Right(key RightKey) *Right {
+	for i := range a.Rights {
+		if a.Rights[i].Key == key {
+			return &a.Rights[i]
 		}
 	}
 	return nil

@@ -29,10 +29,10 @@ func (c *accessCheck) readOffsets(ctx context.Context) {
 	switch {
 	case errors.Is(err, kerr.UnknownTopicOrPartition), err == nil && len(topic.Partitions) == 0:
 		c.missing = true
-		c.Rights = append(c.Rights, Right{Name: rightReadOffsets, Detail: "it does not exist yet: Kafka makes it when the first group commits"})
+		c.Rights = append(c.Rights, Right{Key: RightReadOffsets, Detail: "it does not exist yet: Kafka makes it when the first group commits"})
 		return
 	case err != nil:
-		c.record(rightReadOffsets, err, "", mend)
+		c.record(RightReadOffsets, err, "", mend)
 		return
 	}
 	c.Source = int32(len(topic.Partitions))
@@ -41,7 +41,7 @@ func (c *accessCheck) readOffsets(ctx context.Context) {
 	if c.Oldest.Known() {
 		detail += ", oldest record of " + c.Oldest.String()
 	}
-	c.record(rightReadOffsets, fetchNothing(ctx, c.client, topic), detail, mend)
+	c.record(RightReadOffsets, fetchNothing(ctx, c.client, topic), detail, mend)
 }
 
 // askMetadata asks for brokers and the named topics, or all topics if topics is nil. It never

@@ -51,16 +51,16 @@ func accessOf(t *testing.T, source bool, acls ...kfake.ACL) *Access {
 }
 
 // verdicts are the rights by name: yes, no or unknown.
-func verdicts(a *Access) map[string]string {
-	all := map[string]string{}
+func verdicts(a *Access) map[RightKey]string {
+	all := map[RightKey]string{}
 	for _, r := range a.Rights {
 		switch {
 		case r.OK:
-			all[r.Name] = "yes"
+			all[r.Key] = "yes"
 		case r.Known:
-			all[r.Name] = "no"
+			all[r.Key] = "no"
 		default:
-			all[r.Name] = "unknown"
+			all[r.Key] = "unknown"
 		}
 	}
 	return all
@@ -77,9 +77,9 @@ var (
 // A principal with all rights is captured by tail, and everything about the cluster is known.
 func TestAccessWithAllRights(t *testing.T) {
 	a := accessOf(t, true, readSourceACL, describeTopicsACL, describeGroupsACL, describeClusterACL, describeConfigsACL)
-	require.Equal(t, map[string]string{
-		rightReach: "yes", rightDescribeCluster: "yes", rightListGroups: "yes", rightDescribeGroups: "yes",
-		rightReadOffsets: "yes", rightDescribeTopics: "yes", rightDescribeConfigs: "yes",
+	require.Equal(t, map[RightKey]string{
+		RightReach: "yes", RightDescribeCluster: "yes", RightListGroups: "yes", RightDescribeGroups: "yes",
+		RightReadOffsets: "yes", RightDescribeTopics: "yes", RightDescribeConfigs: "yes",
 	}, verdicts(a))
 	require.Equal(t, ModeTail, a.Mode)
 	require.True(t, a.OK())
@@ -91,7 +91,7 @@ func TestAccessWithAllRights(t *testing.T) {
 	require.Equal(t, time.Hour, a.Retention)
 	require.True(t, a.RetentionKnown)
 	for _, r := range a.Rights {
-		require.Empty(t, r.Mend, r.Name)
+		require.Empty(t, r.Mend, r.Key)
 	}
 }
 
@@ -99,20 +99,20 @@ func TestAccessWithAllRights(t *testing.T) {
 // the right that is missing is named, and how to give it.
 func TestAccessWithoutTheTopic(t *testing.T) {
 	a := accessOf(t, true, describeTopicsACL, describeGroupsACL, describeClusterACL)
-	require.Equal(t, map[string]string{
-		rightReach: "yes", rightDescribeCluster: "yes", rightListGroups: "yes", rightDescribeGroups: "yes",
-		rightReadOffsets: "no", rightDescribeTopics: "yes", rightDescribeConfigs: "no",
+	require.Equal(t, map[RightKey]string{
+		RightReach: "yes", RightDescribeCluster: "yes", RightListGroups: "yes", RightDescribeGroups: "yes",
+		RightReadOffsets: "no", RightDescribeTopics: "yes", RightDescribeConfigs: "no",
 	}, verdicts(a))
 	require.Equal(t, ModeNone, a.Mode)
 	require.Equal(t, "the principal may not read __consumer_offsets", a.Why)
 	require.False(t, a.OK())
 	for _, r := range a.Rights {
-		switch r.Name {
-		case rightReadOffsets:
+		switch r.Key {
+		case RightReadOffsets:
 			require.Contains(t, r.Detail, "TOPIC_AUTHORIZATION_FAILED")
 			require.Equal(t, "kafka-acls --add --allow-principal User:NAME --operation Read --topic __consumer_offsets", r.Mend)
 			require.True(t, r.Needed)
-		case rightDescribeConfigs:
+		case RightDescribeConfigs:
 			require.Contains(t, r.Detail, "CLUSTER_AUTHORIZATION_FAILED")
 			require.Contains(t, r.Mend, "7 days")
 		}
@@ -125,8 +125,8 @@ func TestAccessToTheTopicAlone(t *testing.T) {
 	a := accessOf(t, true, readSourceACL)
 	require.Equal(t, ModeTail, a.Mode)
 	require.True(t, a.OK())
-	require.Equal(t, "no", verdicts(a)[rightDescribeCluster])
-	require.Equal(t, "no", verdicts(a)[rightDescribeGroups])
+	require.Equal(t, "no", verdicts(a)[RightDescribeCluster])
+	require.Equal(t, "no", verdicts(a)[RightDescribeGroups])
 }
 
 // Without rights there is no way to capture.
@@ -134,8 +134,8 @@ func TestAccessWithoutRights(t *testing.T) {
 	a := accessOf(t, true)
 	require.Equal(t, ModeNone, a.Mode)
 	require.False(t, a.OK())
-	require.Equal(t, "no", verdicts(a)[rightReadOffsets])
-	require.Equal(t, "unknown", verdicts(a)[rightDescribeTopics], "a cluster without topics looks the same")
+	require.Equal(t, "no", verdicts(a)[RightReadOffsets])
+	require.Equal(t, "unknown", verdicts(a)[RightDescribeTopics], "a cluster without topics looks the same")
 }
 
 // Before any group has committed there is no topic to read, which speaks for the tail and is
@@ -143,7 +143,7 @@ func TestAccessWithoutRights(t *testing.T) {
 func TestAccessBeforeTheFirstCommit(t *testing.T) {
 	a := accessOf(t, false, describeTopicsACL, describeClusterACL, describeGroupsACL)
 	require.Equal(t, ModeTail, a.Mode)
-	require.Equal(t, "unknown", verdicts(a)[rightReadOffsets])
+	require.Equal(t, "unknown", verdicts(a)[RightReadOffsets])
 	require.Contains(t, a.Why, "does not exist yet")
 	require.True(t, a.OK())
 	require.Zero(t, a.Source)
@@ -160,7 +160,7 @@ func TestAccessOutOfReach(t *testing.T) {
 	defer client.Close()
 	a := CheckAccess(within(t), client, at)
 	require.Equal(t, []Right{{
-		Name: rightReach, Known: true, Needed: true,
+		Key: RightReach, Known: true, Needed: true,
 		Detail: "connection refused, nothing listens on the port", Mend: "check host and port, and that the broker runs",
 	}}, a.Rights)
 	require.Equal(t, ModeNone, a.Mode)
