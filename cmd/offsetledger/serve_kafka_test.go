@@ -107,7 +107,8 @@ func TestServeGoesOnBehindDamagedRecords(t *testing.T) {
 	require.Equal(t, 8, strings.Count(events.stdout.String(), "\n"), "%s", &events.stdout)
 	where := launch(t, "group", "describe", "g", "--api", d.url)
 	require.Equal(t, exitDone, where.wait(), "%s", &where.stderr)
-	require.Contains(t, where.stderr.String(), "note: local: 8 records could not be decoded; offsetledger events --kind opaque shows them")
+	require.Contains(t, where.stderr.String(), "note: local: 8 records could not be decoded; "+
+		typedProgram(os.Args[0])+" events --kind opaque --api "+d.url+" shows them")
 	_, body := d.get("/api/v1/groups")
 	require.Contains(t, body, `"opaque":8`)
 	require.Equal(t, exitDone, d.stop(), "%s", &d.stderr)
