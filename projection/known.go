@@ -74,11 +74,7 @@ func (s *State) Known(cluster, group string, tp ledger.TopicPartition, p *Partit
 	}
 	for i := range c.capture.gaps {
 		if gap := &c.capture.gaps[i]; gap.concerns(group, line, tp) {
-			to := gap.To
-			if !to.Known() {
-				to = gap.Time
-			}
-			k.gaps = append(k.gaps, Interval{From: gap.From, To: to})
+			k.gaps = append(k.gaps, gap.Span())
 		}
 	}
 	return k.known()
@@ -147,6 +143,15 @@ func (c *cluster) through(g *group, of func(*line) ledger.Time) ledger.Time {
 		}
 	}
 	return c.capture.through(of)
+}
+
+// Span is the time that a gap covers; one that does not say when it ended is as long as it can be.
+func (g *Gap) Span() Interval {
+	span := Interval{From: g.From, To: g.To}
+	if !span.To.Known() {
+		span.To = g.Time
+	}
+	return span
 }
 
 // concerns reports whether a gap may hide rows of a key. Where the source lost its end, it

@@ -141,8 +141,9 @@ func (f *frame) envelope(kind string, from, to ledger.Time) Envelope {
 		},
 	}
 	e.Known, e.Why, e.Coverage.Source = f.sureness()
-	for _, g := range f.cover.Gaps {
-		if span := gapSpan(g); span.From.After(to) || span.To.Before(from) {
+	for i := range f.cover.Gaps {
+		g := &f.cover.Gaps[i]
+		if span := g.Span(); span.From.After(to) || span.To.Before(from) {
 			continue
 		}
 		e.Coverage.Gaps = append(e.Coverage.Gaps, gapRow(g))
@@ -164,17 +165,8 @@ func (f *frame) sureness() (known, why, source string) {
 	return f.sure.Certainty.String(), f.sure.Why, f.cover.Source.String()
 }
 
-// gapSpan is the time that a gap covers; one that does not say is as long as it can be.
-func gapSpan(g projection.Gap) projection.Interval {
-	span := projection.Interval{From: g.From, To: g.To}
-	if !span.To.Known() {
-		span.To = g.Time
-	}
-	return span
-}
-
-func gapRow(g projection.Gap) Gap {
-	row := Gap{Seq: g.Seq, From: Time{g.From}, To: Time{gapSpan(g).To}, Cause: g.Cause.String(), Reason: Text(g.Reason)}
+func gapRow(g *projection.Gap) Gap {
+	row := Gap{Seq: g.Seq, From: Time{g.From}, To: Time{g.Span().To}, Cause: g.Cause.String(), Reason: Text(g.Reason)}
 	if g.OfGroup {
 		group := Text(g.Group)
 		row.Group = &group

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 
@@ -26,11 +25,10 @@ func (s *server) group(w http.ResponseWriter, r *http.Request, q Query) error {
 		return err
 	}
 	answer := Group{Rows: []OffsetRow{}, MemberRows: []MemberRow{}}
-	err = s.read(r.Context(), f, q, func(st *projection.State) { f.describe(&answer, st, q) })
+	err = s.read(r.Context(), f, q, func(st *projection.State) { f.describe(&answer, st, now, q) })
 	if err != nil {
 		return err
 	}
-	f.beforeHistory(&answer, now, q)
 	answer.Envelope = f.envelope("group", f.asOf, f.asOf)
 	answer.LastIncident = s.lastIncident(f, *q.Group)
 	return writeJSON(w, r, f.tag(), answer)
@@ -58,8 +56,9 @@ func (s *server) present(f *frame, group string) ([]projection.Partition, error)
 	return now, nil
 }
 
-// describe fills in what the state says of the group.
-func (f *frame) describe(answer *Group, st *projection.State, q Query) {
+// describe fills in what the state says of the group; now is what it has at present. Before
+// history that is what can be said to be unknown.
+func (f *frame) describe(answer *Group, st *projection.State, now []projection.Partition, q Query) {
 	name := *q.Group
 	if g, ok := st.Group(f.cluster, name); ok {
 		answer.GroupRow, answer.Statistics = groupRow(st, &g), statistics(&g.Statistics)
@@ -70,14 +69,19 @@ func (f *frame) describe(answer *Group, st *projection.State, q Query) {
 		answer.GroupRow = GroupRow{Group: Text(name), State: projection.GroupStateUnknown.String(), Type: ledger.GroupTypeUnknown.String()}
 	}
 	var total projection.TotalLag
-	for _, p := range withUncommitted(st, f.cluster, st.Partitions(f.cluster, name)) {
+	parts := st.AllPartitions(f.cluster, name)
+	if f.point.Time.Known() && f.point.Time.Before(f.cover.Began) {
+		parts = projection.WithLater(parts, now)
+	}
+	for _, p := range parts {
 		if !q.wantsPartition(p.Topic, p.Partition) {
 			continue
 		}
-		if p.Committed.Exists {
+		row := f.offsetRow(st, name, &p)
+		if p.Committed.Exists || row.Why == projection.WhyBeforeHistory {
 			total.Add(st.Lag(f.cluster, &p))
 		}
-		answer.Rows = append(answer.Rows, f.offsetRow(st, name, &p))
+		answer.Rows = append(answer.Rows, row)
 	}
 	answer.setLag(total)
 }
@@ -98,58 +102,4 @@ func statistics(s *projection.Statistics) Statistics {
 func (q *Query) wantsPartition(topic string, partition int32) bool {
 	return (len(q.Topics) == 0 || slices.Contains(q.Topics, topic)) &&
 		(len(q.Partitions) == 0 || slices.Contains(q.Partitions, partition))
-}
-
-// withUncommitted adds the partitions that the group's topics have and the group has nothing
-// for, so that they are seen to have nothing.
-func withUncommitted(st *projection.State, cluster string, has []projection.Partition) []projection.Partition {
-	var out []projection.Partition
-	for i := 0; i < len(has); {
-		topic := has[i].Topic
-		live := false
-		n := i
-		for ; n < len(has) && has[n].Topic == topic; n++ {
-			live = live || has[n].Committed.Exists && !has[n].OtherTopic
-		}
-		group := has[i:n]
-		i = n
-		t, ok := st.Topic(cluster, topic)
-		if !ok || !t.Counted || !live {
-			out = append(out, group...)
-			continue
-		}
-		for p := int32(0); p < t.Partitions; p++ {
-			if len(group) > 0 && group[0].Partition == p {
-				out, group = append(out, group[0]), group[1:]
-			} else if len(group) == 0 || group[0].Partition > p {
-				out = append(out, projection.Partition{Topic: topic, TopicID: t.ID, Partition: p})
-			}
-		}
-		out = append(out, group...)
-	}
-	return out
-}
-
-// beforeHistory adds the partitions that the group has a row of, but only from a later
-// moment on: before capture began, what they had then is not known.
-func (f *frame) beforeHistory(answer *Group, now []projection.Partition, q Query) {
-	if !f.point.Time.Known() || !f.point.Time.Before(f.cover.Began) {
-		return
-	}
-	for _, p := range now {
-		listed := slices.ContainsFunc(answer.Rows, func(r OffsetRow) bool { return string(r.Topic) == p.Topic && r.Partition == p.Partition })
-		if listed || !q.wantsPartition(p.Topic, p.Partition) {
-			continue
-		}
-		row := OffsetRow{Topic: Text(p.Topic), TopicID: topicID(p.TopicID), Partition: p.Partition}
-		row.setKnown(projection.Known{Why: projection.WhyBeforeHistory})
-		answer.Rows = append(answer.Rows, row)
-		answer.Unknown++ // its lag
-	}
-	slices.SortFunc(answer.Rows, func(a, b OffsetRow) int {
-		if n := cmp.Compare(a.Topic, b.Topic); n != 0 {
-			return n
-		}
-		return cmp.Compare(a.Partition, b.Partition)
-	})
 }
