@@ -67,7 +67,7 @@ func (f *folding) forward(cl *cell, r *ledger.Offset, at ledger.Time, who *Who) 
 		return MovementJump, "no member of the group made it"
 	}
 	moved := r.At - cl.at
-	span := min(max(elapsed(cl.effective, at), jumpSpan), jumpSpanMost)
+	span := cl.span(at)
 	seen := int64(cl.rate)
 	if most := jumpFactor * max(seen, jumpFloor) * span / 1000; cl.samples >= jumpSamples && moved > most && !told(f.source) {
 		fresh := f.unread(cl, r)
@@ -84,10 +84,20 @@ func (f *folding) forward(cl *cell, r *ledger.Offset, at ledger.Time, who *Who) 
 	if moved > seen*span/1000 {
 		cl.rate = uint32(min(min(moved, math.MaxInt64/1000)*1000/span, rateMost))
 	}
-	if cl.samples < math.MaxUint8 {
-		cl.samples++
-	}
+	cl.sampled()
 	return MovementAdvance, ""
+}
+
+// span is the milliseconds that a move until at counts as having taken.
+func (c *cell) span(at ledger.Time) int64 {
+	return min(max(elapsed(c.effective, at), jumpSpan), jumpSpanMost)
+}
+
+// sampled counts a forward move.
+func (c *cell) sampled() {
+	if c.samples < math.MaxUint8 {
+		c.samples++
+	}
 }
 
 // setBack remembers how far a partition had come before it was set back.

@@ -72,8 +72,12 @@ func (s *State) foldRows(c *cluster, g *group, rec *ledger.Record) {
 		}
 		slices.Reverse(s.changes)
 	default:
-		for i := range ev.Offsets {
+		easy := f.easy()
+		for i := 0; i < len(ev.Offsets); i++ {
 			f.commit(i)
+			if easy {
+				i += f.advance(ev.Offsets[i+1:])
+			}
 		}
 	}
 	if f.rows == 0 {
