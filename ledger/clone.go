@@ -15,6 +15,7 @@ func (e Event) Clone() Event {
 	e.Checkpoint = cloned(e.Checkpoint)
 	if e.Watermarks = cloned(e.Watermarks); e.Watermarks != nil {
 		e.Watermarks.Rows = slices.Clone(e.Watermarks.Rows)
+		e.Watermarks.Unanswered = cloneTopicPartitions(e.Watermarks.Unanswered)
 	}
 	if e.Opaque = cloned(e.Opaque); e.Opaque != nil {
 		e.Opaque.Key = slices.Clone(e.Opaque.Key)
@@ -51,14 +52,19 @@ func (m *Membership) clone() *Membership {
 	for i := range c.Members {
 		m := &c.Members[i]
 		m.Subscriptions = slices.Clone(m.Subscriptions)
-		m.Assigned = slices.Clone(m.Assigned)
-		for j := range m.Assigned {
-			m.Assigned[j].Partitions = slices.Clone(m.Assigned[j].Partitions)
-			m.Assigned[j].unknown = slices.Clone(m.Assigned[j].unknown)
-		}
+		m.Assigned = cloneTopicPartitions(m.Assigned)
 		m.unknown = slices.Clone(m.unknown)
 	}
 	return c
+}
+
+func cloneTopicPartitions(s []TopicPartitions) []TopicPartitions {
+	s = slices.Clone(s)
+	for i := range s {
+		s[i].Partitions = slices.Clone(s[i].Partitions)
+		s[i].unknown = slices.Clone(s[i].unknown)
+	}
+	return s
 }
 
 func (c *Cursor) clone() *Cursor {

@@ -20,13 +20,34 @@ func (e *Event) appendWatermarks(b []byte, w *Watermarks) []byte {
 	if n > 0 {
 		stable := func(i int) uint64 { return protowire.EncodeZigZag(rows[i].LogEnd - rows[i].LastStable) }
 		start := func(i int) uint64 { return uint64(rows[i].LogStart) }
-		b = appendBased(b, 9, 10, ends, k.runs)
+		if n < manyEnds {
+			b = appendBased(b, 9, 10, ends, k.runs)
+		} else {
+			low := func(i int) uint64 { return uint64(ends[i]) % endUnit }
+			b = appendColumn(b, 10, count(n, low), low)
+		}
 		b = appendColumn(b, 11, count(n, stable), stable)
 		b = appendColumn(b, 12, count(n, start), start)
+	}
+	if n >= manyEnds {
+		high := func(i int) uint64 { return uint64(ends[i]) / endUnit }
+		b = appendColumn(b, 13, count(n, high), high)
+	}
+	for i := range w.Unanswered {
+		b = appendTopicPartitions(b, 14, &w.Unanswered[i])
 	}
 	k.release()
 	return shut(append(b, e.unknownOf(22)...), mark)
 }
+
+// From manyEnds rows on, log ends are written in two columns: what is below endUnit, which is
+// another number at every observation, and how many units are above, which mostly stays. So a
+// stream that compresses finds all of the second in the event before. An element of the first
+// takes two bytes.
+const (
+	manyEnds = 64
+	endUnit  = 1 << 14
+)
 
 func (e *Event) appendCursor(b []byte, c *Cursor) []byte {
 	b, mark := open(b, 23)

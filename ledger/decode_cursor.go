@@ -15,8 +15,13 @@ func (d *Decoder) watermarks(b []byte, w *Watermarks) (unknown []byte, err error
 			w.Shard = f.int32()
 		case f.num == 8:
 			w.Complete = f.bool()
-		case f.num >= 9 && f.num <= 12:
+		case f.num >= 9 && f.num <= 13:
 			c.pack(&f)
+		case f.num == 14:
+			w.Unanswered = append(w.Unanswered, TopicPartitions{})
+			if err := d.topicPartitions(f.bytes(), &w.Unanswered[len(w.Unanswered)-1]); err != nil {
+				return nil, err
+			}
 		default:
 			unknown = append(unknown, f.raw...)
 		}
@@ -41,6 +46,7 @@ func (d *Decoder) watermarks(b []byte, w *Watermarks) (unknown []byte, err error
 	for i, v := range d.offsets(&f, 9, 10, n) {
 		rows[i].LogEnd = int64(v)
 	}
+	d.every(&f, 13, n, func(i int, v uint64) { rows[i].LogEnd += int64(v * endUnit) })
 	d.every(&f, 11, n, func(i int, v uint64) { rows[i].LastStable = rows[i].LogEnd - protowire.DecodeZigZag(v) })
 	d.every(&f, 12, n, func(i int, v uint64) { rows[i].LogStart = int64(v) })
 	w.Rows = rows

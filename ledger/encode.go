@@ -139,13 +139,13 @@ func appendMember(b []byte, m *Member) []byte {
 		b = protowire.AppendString(protowire.AppendTag(b, 7, protowire.BytesType), s)
 	}
 	for i := range m.Assigned {
-		b = appendTopicPartitions(b, &m.Assigned[i])
+		b = appendTopicPartitions(b, 8, &m.Assigned[i])
 	}
 	return shut(append(b, m.unknown...), mark)
 }
 
-func appendTopicPartitions(b []byte, t *TopicPartitions) []byte {
-	b, mark := open(b, 8)
+func appendTopicPartitions(b []byte, num protowire.Number, t *TopicPartitions) []byte {
+	b, mark := open(b, num)
 	b = putString(b, 1, t.Topic)
 	b = putUUID(b, 2, t.TopicID)
 	if len(t.Partitions) > 0 {

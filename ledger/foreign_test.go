@@ -217,9 +217,10 @@ func foreignPayload(m message, at int64, e *Event) {
 	if p := m.child("watermarks"); m.has("watermarks") {
 		e.Watermarks = &Watermarks{Shard: int32(p.int("shard")), Complete: p.bool("complete")}
 		foreignKeys(p, func(i int, topic string, id uuid.UUID, partition int32) {
-			end := p.base("log_end_base", i) + int64(p.unsigned("log_end", i))
+			end := p.base("log_end_base", i) + int64(p.unsigned("log_end", i)) + 16384*int64(p.unsigned("log_end_high", i))
 			e.Watermarks.Rows = append(e.Watermarks.Rows, Watermark{topic, id, partition, p.sint("log_start", i), end - p.sint("last_stable", i), end})
 		})
+		e.Watermarks.Unanswered = foreignTopicPartitions(p, "unanswered")
 	}
 	if m.has("cursor") {
 		e.Cursor = foreignCursor(m.child("cursor"), at)
@@ -258,20 +259,25 @@ func foreignMembership(p message, at int64) *Membership {
 		for j := range q.list("subscriptions").Len() {
 			member.Subscriptions = append(member.Subscriptions, string(q.list("subscriptions").Get(j).Bytes()))
 		}
-		for j := range q.list("assigned").Len() {
-			r := message{q.list("assigned").Get(j).Message()}
-			a := TopicPartitions{Topic: r.string("topic"), TopicID: r.uuid("topic_id")}
-			next := int32(0)
-			for k := range r.list("partitions").Len() {
-				next += int32(r.list("partitions").Get(k).Int())
-				a.Partitions = append(a.Partitions, next)
-				next++
-			}
-			member.Assigned = append(member.Assigned, a)
-		}
+		member.Assigned = foreignTopicPartitions(q, "assigned")
 		g.Members = append(g.Members, member)
 	}
 	return g
+}
+
+func foreignTopicPartitions(m message, field string) (all []TopicPartitions) {
+	for i := range m.list(field).Len() {
+		p := message{m.list(field).Get(i).Message()}
+		one := TopicPartitions{Topic: p.string("topic"), TopicID: p.uuid("topic_id")}
+		next := int32(0)
+		for k := range p.list("partitions").Len() {
+			next += int32(p.list("partitions").Get(k).Int())
+			one.Partitions = append(one.Partitions, next)
+			next++
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 func foreignCursor(p message, at int64) *Cursor {

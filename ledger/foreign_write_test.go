@@ -136,6 +136,7 @@ func writePayload(m message, e *Event, at int64) {
 			p.add("last_stable", r.LogEnd-r.LastStable)
 			p.add("log_start", r.LogStart)
 		}
+		writeTopicPartitions(p, "unanswered", e.Watermarks.Unanswered)
 	case e.Cursor != nil:
 		writeCursor(m.make("cursor"), e.Cursor, at)
 	case e.Gap != nil:
@@ -195,15 +196,19 @@ func writeMembership(p message, g *Membership, at int64) {
 		for _, s := range member.Subscriptions {
 			q.add("subscriptions", []byte(s))
 		}
-		for _, a := range member.Assigned {
-			r := q.grow("assigned")
-			r.set("topic", a.Topic)
-			r.set("topic_id", a.TopicID)
-			next := int32(0)
-			for _, partition := range a.Partitions {
-				r.add("partitions", partition-next)
-				next = partition + 1
-			}
+		writeTopicPartitions(q, "assigned", member.Assigned)
+	}
+}
+
+func writeTopicPartitions(m message, field string, all []TopicPartitions) {
+	for _, one := range all {
+		p := m.grow(field)
+		p.set("topic", one.Topic)
+		p.set("topic_id", one.TopicID)
+		next := int32(0)
+		for _, partition := range one.Partitions {
+			p.add("partitions", partition-next)
+			next = partition + 1
 		}
 	}
 }

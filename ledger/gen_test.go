@@ -126,7 +126,10 @@ func drawPayload(t *rapid.T, e *Event) {
 	case KindTopic:
 		e.TopicInfo = &TopicInfo{anyUUID.Draw(t, "id"), anyInt32.Draw(t, "partitions"), rapid.Bool().Draw(t, "deleted"), rapid.Bool().Draw(t, "recreated")}
 	case KindWatermarks:
-		e.Watermarks = &Watermarks{anyInt32.Draw(t, "shard"), rapid.Bool().Draw(t, "complete"), list(anyWatermark, 12).Draw(t, "rows")}
+		e.Watermarks = &Watermarks{anyInt32.Draw(t, "shard"), rapid.Bool().Draw(t, "complete"), list(anyWatermark, 12).Draw(t, "rows"), list(anyTopicPartitions, 3).Draw(t, "unanswered")}
+		if rapid.Bool().Draw(t, "many") { // so many that ends are in two columns
+			e.Watermarks.Rows = append(e.Watermarks.Rows, list(anyWatermark, 2*manyEnds).Draw(t, "more rows")...)
+		}
 	case KindCursor:
 		e.Cursor = &Cursor{anyName.Draw(t, "shard"), anyName.Draw(t, "cluster"), anyUUID.Draw(t, "id"), rapid.Bool().Draw(t, "complete"), list(anyLine, 6).Draw(t, "lines")}
 	case KindGap:
@@ -177,11 +180,13 @@ var anyMember = rapid.Custom(func(t *rapid.T) Member {
 		SessionTimeoutMillis:   anyInt32.Draw(t, "session"),
 		RebalanceTimeoutMillis: anyInt32.Draw(t, "rebalance"),
 		Subscriptions:          list(anyName, 3).Draw(t, "subscriptions"),
-		Assigned: list(rapid.Custom(func(t *rapid.T) TopicPartitions {
-			return TopicPartitions{Topic: anyName.Draw(t, "topic"), TopicID: anyUUID.Draw(t, "id"),
-				Partitions: list(anyInt32, 5).Draw(t, "partitions")}
-		}), 3).Draw(t, "assigned"),
+		Assigned:               list(anyTopicPartitions, 3).Draw(t, "assigned"),
 	}
+})
+
+var anyTopicPartitions = rapid.Custom(func(t *rapid.T) TopicPartitions {
+	return TopicPartitions{Topic: anyName.Draw(t, "topic"), TopicID: anyUUID.Draw(t, "id"),
+		Partitions: list(anyInt32, 5).Draw(t, "partitions")}
 })
 
 var anyWatermark = rapid.Custom(func(t *rapid.T) Watermark {

@@ -107,6 +107,19 @@ func goldenEvents() map[string]Event {
 		{Topic: "orders", TopicID: goldenTopic, LogStart: 100, LastStable: 701310, LogEnd: 701310},
 		{Topic: "orders", TopicID: goldenTopic, Partition: 1, LastStable: 701400, LogEnd: 701402},
 	}}
+	unanswered := golden(KindWatermarks, "")
+	unanswered.Source.Kind = SourcePoll
+	unanswered.Watermarks = &Watermarks{
+		Shard: WatermarkShard("orders"), Rows: []Watermark{{Topic: "orders", Partition: 1, LastStable: 701410, LogEnd: 701410}},
+		Unanswered: []TopicPartitions{{Topic: "orders", Partitions: []int32{0, 2, 3}}, {Topic: "orders-7", Partitions: []int32{5}}},
+	}
+	many := golden(KindWatermarks, "")
+	many.Source.Kind = SourcePoll
+	many.Watermarks = &Watermarks{Shard: WatermarkShard("orders")}
+	for p := range int64(manyEnds) {
+		end := 701310 + p*p*1000
+		many.Watermarks.Rows = append(many.Watermarks.Rows, Watermark{Topic: "orders", Partition: int32(p), LogStart: p % 2, LastStable: end - p%3, LogEnd: end})
+	}
 	cursor := golden(KindCursor, "")
 	cursor.Cursor = goldenCursor()
 	hole := golden(KindCursor, "")
@@ -133,7 +146,8 @@ func goldenEvents() map[string]Event {
 	return map[string]Event{
 		"updated": updated, "committed": committed, "reset": reset, "deleted": deleted, "failed": failed,
 		"intent": intent, "claim": claim, "checkpoint": checkpoint, "group": group, "topic": topic,
-		"watermarks": watermarks, "cursor": cursor, "cursor-hole": hole, "gap": gap, "gap-of-group": gapOfGroup, "opaque": opaque,
+		"watermarks": watermarks, "watermarks-unanswered": unanswered, "watermarks-many": many,
+		"cursor": cursor, "cursor-hole": hole, "gap": gap, "gap-of-group": gapOfGroup, "opaque": opaque,
 		"operator": op, "snapshot": snapshot, "newer": newer, "part": part,
 	}
 }

@@ -58,8 +58,8 @@ type Member struct {
 	unknown []byte // fields of a newer version
 }
 
-// TopicPartitions is a set of partitions of one topic, which a classic member names by name
-// and a KIP-848 member by id.
+// TopicPartitions is a set of partitions of one topic, which a classic member and watermarks
+// name by name and a KIP-848 member by id.
 type TopicPartitions struct {
 	Topic      string
 	TopicID    uuid.UUID
@@ -79,15 +79,19 @@ type TopicInfo struct {
 // Watermarks is one observation of the partitions of one shard of topics.
 type Watermarks struct {
 	Shard int32 // FNV-1a 64 of the topic, modulo WatermarkShards
-	// Complete says that every partition of the shard is here; otherwise only what changed.
+	// Complete says that every partition of the shard is here. Otherwise a partition that is
+	// neither in Rows nor in Unanswered is unchanged since the row before of it.
 	Complete bool
 	Rows     []Watermark
+	// Unanswered names the partitions that the brokers did not answer for: what became of
+	// their logs since the observation before is not known. It is empty if Complete.
+	Unanswered []TopicPartitions
 }
 
 // Watermark is how far the log of one partition reaches.
 type Watermark struct {
 	Topic      string
-	TopicID    uuid.UUID
+	TopicID    uuid.UUID // may be left out where it was told before
 	Partition  int32
 	LogStart   int64 // first offset still there
 	LastStable int64 // first offset of an open transaction, else LogEnd

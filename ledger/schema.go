@@ -67,6 +67,7 @@ var topicInfoSchema = schema{"TopicInfo", []string{
 var watermarksSchema = schema{"Watermarks", []string{
 	1: "rows", 2: "topic", 3: "topic_id", 4: "run_rows", 5: "run_topic", 6: "partition",
 	7: "shard", 8: "complete", 9: "log_end_base", 10: "log_end", 11: "last_stable", 12: "log_start",
+	13: "log_end_high", 14: "unanswered",
 }}
 
 var cursorSchema = schema{"Cursor", []string{

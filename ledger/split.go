@@ -4,8 +4,8 @@ import "fmt"
 
 // Split cuts an event that encodes to more than limit bytes into parts that do not, and
 // returns e alone when it fits. Parts are numbered from 1 and share everything but what is
-// cut: each takes its share of every list (rows, updates, before, members, watermarks, lines
-// of a cursor) and of the bytes of an opaque record or an operation, in order. So the rows of
+// cut: each takes its share of every list (rows, updates, before, members, watermarks
+// and the topics of those unanswered, lines of a cursor) and of the bytes of an opaque record or an operation, in order. So the rows of
 // a part can be folded by themselves, and [Join] puts the whole together again.
 //
 // The parts share memory with e. It fails with [ErrTooLarge] when an element that is not cut
@@ -43,7 +43,7 @@ func (e *Event) pieces() int {
 	case e.Membership != nil:
 		n = max(n, len(e.Membership.Members))
 	case e.Watermarks != nil:
-		n = max(n, len(e.Watermarks.Rows))
+		n = max(n, len(e.Watermarks.Rows), len(e.Watermarks.Unanswered))
 	case e.Cursor != nil:
 		n = max(n, len(e.Cursor.Lines))
 	case e.Opaque != nil:
@@ -80,6 +80,7 @@ func (e *Event) share(i, n int) Event {
 	}
 	if p.Watermarks = cloned(e.Watermarks); p.Watermarks != nil {
 		p.Watermarks.Rows = portion(e.Watermarks.Rows, i, n)
+		p.Watermarks.Unanswered = portion(e.Watermarks.Unanswered, i, n)
 	}
 	if p.Cursor = cloned(e.Cursor); p.Cursor != nil {
 		p.Cursor.Lines = joinLines(portion(e.Cursor.Lines, i, n))
@@ -137,6 +138,7 @@ func (e *Event) add(p Event) {
 		e.Membership.Members = append(e.Membership.Members, p.Membership.Members...)
 	case e.Watermarks != nil && p.Watermarks != nil:
 		e.Watermarks.Rows = append(e.Watermarks.Rows, p.Watermarks.Rows...)
+		e.Watermarks.Unanswered = append(e.Watermarks.Unanswered, p.Watermarks.Unanswered...)
 	case e.Cursor != nil && p.Cursor != nil:
 		e.Cursor.Lines = joinLines(append(e.Cursor.Lines, p.Cursor.Lines...))
 	case e.Opaque != nil && p.Opaque != nil:

@@ -83,13 +83,15 @@ func TestSplitOpaque(t *testing.T) {
 }
 
 func TestSplitOtherPayloads(t *testing.T) {
-	for _, name := range []string{"group", "watermarks", "cursor", "operator"} {
+	for _, name := range []string{"group", "watermarks", "watermarks-unanswered", "watermarks-many", "cursor", "operator"} {
 		t.Run(name, func(t *testing.T) {
 			e := goldenEvents()[name].Clone()
 			for range 100 {
 				switch {
 				case e.Membership != nil:
 					e.Membership.Members = append(e.Membership.Members, goldenMembership().Members...)
+				case e.Watermarks != nil && len(e.Watermarks.Unanswered) > 0:
+					e.Watermarks.Unanswered = append(e.Watermarks.Unanswered, e.Watermarks.Unanswered[0])
 				case e.Watermarks != nil:
 					e.Watermarks.Rows = append(e.Watermarks.Rows, e.Watermarks.Rows[0], e.Watermarks.Rows[1])
 				case e.Cursor != nil:

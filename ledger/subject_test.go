@@ -138,7 +138,8 @@ func TestSubjects(t *testing.T) {
 		"updated": "ol.prod.g.billing.updated", "committed": "ol.prod.g.billing.committed", "reset": "ol.prod.g.billing.reset",
 		"deleted": "ol.prod.g.=0.deleted", "failed": "ol.prod.g.billing.failed", "intent": "ol.prod.g.billing.intent",
 		"claim": "ol.prod.g.billing.claim", "checkpoint": "ol.prod.g.billing.checkpoint", "group": "ol.prod.g.billing.group",
-		"topic": "ol.prod.t.orders.topic", "watermarks": "ol.prod.w.12", "cursor": "ol.prod.c.0", "cursor-hole": "ol.prod.c.0", "gap": "ol.prod.s.17.gap",
+		"topic": "ol.prod.t.orders.topic", "watermarks": "ol.prod.w.12", "watermarks-many": "ol.prod.w.12",
+		"watermarks-unanswered": "ol.prod.w.12", "cursor": "ol.prod.c.0", "cursor-hole": "ol.prod.c.0", "gap": "ol.prod.s.17.gap",
 		"gap-of-group": "ol.prod.g.billing.gap", "opaque": "ol.prod.s.17.opaque", "operator": "ol.prod.o.operator",
 		"snapshot": "ol.prod.o.snapshot", "newer": "ol.prod.g.billing.kind-99", "part": "ol.prod.g.billing.committed",
 	}

@@ -36,6 +36,9 @@ func TestUnknownFieldsSurvive(t *testing.T) {
 			e.Membership.Members[0].unknown = newFields()
 			e.Membership.Members[0].Assigned[1].unknown = newFields()
 		}
+		if e.Watermarks != nil && len(e.Watermarks.Unanswered) > 0 {
+			e.Watermarks.Unanswered[0].unknown = newFields()
+		}
 		if e.Cursor != nil {
 			e.Cursor.Lines[2].Open[1].unknown = newFields()
 			if h := e.Cursor.Lines[2].Hole; h != nil {

@@ -246,6 +246,7 @@ func (e *Event) validateContent(c *check) {
 
 func (w *Watermarks) validate(c *check) {
 	c.that(w.Shard >= 0 && w.Shard < WatermarkShards, "shard %d", w.Shard)
+	c.that(!w.Complete || len(w.Unanswered) == 0, "complete, and %d topics unanswered", len(w.Unanswered))
 	previous, right := "", true
 	for i := range w.Rows {
 		topic := w.Rows[i].Topic
@@ -258,6 +259,10 @@ func (w *Watermarks) validate(c *check) {
 		if !right {
 			c.fault("row %d: topic %q is not of shard %d", i, topic, w.Shard)
 		}
+	}
+	for i := range w.Unanswered {
+		topic := w.Unanswered[i].Topic
+		c.that(topic != "" && WatermarkShard(topic) == w.Shard, "unanswered: topic %q is not of shard %d", topic, w.Shard)
 	}
 }
 

@@ -53,6 +53,8 @@ func TestValidateFindsEveryFault(t *testing.T) {
 		{"watermarks", func(e *Event) { e.Watermarks.Shard = 16 }, "shard 16"},
 		{"watermarks", func(e *Event) { e.Watermarks.Rows[1].Topic = "refunds" }, `row 1: topic "refunds" is not of shard`},
 		{"watermarks", func(e *Event) { e.Watermarks.Rows[0].Topic = "" }, "row 0: no topic"},
+		{"watermarks-unanswered", func(e *Event) { e.Watermarks.Complete = true }, "complete, and 2 topics unanswered"},
+		{"watermarks-unanswered", func(e *Event) { e.Watermarks.Unanswered[1].Topic = "refunds" }, `unanswered: topic "refunds" is not of shard`},
 		{"cursor", func(e *Event) { e.Cursor.Shard = "" }, "no shard"},
 		{"cursor", func(e *Event) { e.Cursor.Lines[1].Partition = -1 }, "line 1: partition -1"},
 		{"cursor", func(e *Event) { e.Cursor.Lines[1].Partition = 0 }, "line 1: partition 0 comes twice"},

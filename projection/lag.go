@@ -25,7 +25,8 @@ type Lag struct {
 	Why string
 }
 
-// LagOf computes the lag of a committed offset. effective is when the offset was committed,
+// LagOf computes the lag of a committed offset. From an end that is old no lag is known: the
+// log has grown since, nobody can say how far. effective is when the offset was committed,
 // the zero Time if that is not known; w is nil if the partition was never observed.
 func LagOf(v Value, effective ledger.Time, w *Watermark) Lag {
 	switch {
@@ -37,6 +38,8 @@ func LagOf(v Value, effective ledger.Time, w *Watermark) Lag {
 		return Lag{Why: "the log was not observed"}
 	case w.LogEnd < 0 || w.LogStart < 0 || w.LogStart > w.LogEnd:
 		return Lag{Why: "the observation of the log makes no sense"}
+	case w.Old:
+		return Lag{Why: "the log could not be observed since " + w.Observed.String()}
 	}
 	if v.At > w.LogEnd {
 		// A commit after the observation proves that the log is longer now, not that the

@@ -133,7 +133,8 @@ type Watermark struct {
 	LastStable int64
 	LogEnd     int64
 	Changed    ledger.Time // observation that first saw these values
-	Observed   ledger.Time // last observation of the topic's shard; nothing had changed at it
+	Observed   ledger.Time // last observation that the brokers answered; nothing had changed at it
+	Old        bool        // they did not answer a later one, so that all may have changed since
 }
 
 // Topic is what is known of a topic.

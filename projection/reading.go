@@ -192,10 +192,11 @@ func (s *State) Watermark(cluster, topic string, partition int32) (Watermark, bo
 	if !ok {
 		return Watermark{}, false
 	}
-	m := &t.marks[i]
+	m, shard, tp := &t.marks[i], &c.observed[ledger.WatermarkShard(topic)], ledger.TopicPartition{Topic: topic, Partition: partition}
+	_, old := shard.answered[tp]
 	return Watermark{
 		LogStart: m.start, LastStable: m.stable(), LogEnd: m.end, Changed: m.changed,
-		Observed: ledger.MaxTime(m.changed, c.observed[ledger.WatermarkShard(topic)]),
+		Observed: ledger.MaxTime(m.changed, shard.of(tp)), Old: old,
 	}, true
 }
 

@@ -31,7 +31,7 @@ type cluster struct {
 	name     string
 	groups   map[string]*group
 	topics   map[string]*topic
-	observed [ledger.WatermarkShards]ledger.Time // last watermarks of each shard
+	observed [ledger.WatermarkShards]observed
 	capture  capture
 }
 

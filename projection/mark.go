@@ -1,0 +1,101 @@
+package projection
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// mark is the last observation of one partition's log.
+type mark struct {
+	start, end int64
+	changed    ledger.Time
+	partition  int32
+	// unstable is how far the last stable offset is behind end; an open transaction more than
+	// four billion offsets back counts as that far.
+	unstable uint32
+}
+
+// observed is when a shard of topics was last observed.
+type observed struct {
+	at ledger.Time
+	// answered is when the brokers last answered for the partitions that they did not answer
+	// for at that time; nil if they did for all.
+	answered map[ledger.TopicPartition]ledger.Time
+}
+
+func (o *observed) fold(w *ledger.Watermarks, at ledger.Time) {
+	before := *o
+	*o = observed{at: at}
+	for i := range w.Unanswered {
+		for _, p := range w.Unanswered[i].Partitions {
+			tp := ledger.TopicPartition{Topic: w.Unanswered[i].Topic, Partition: p}
+			if o.answered == nil {
+				o.answered = map[ledger.TopicPartition]ledger.Time{}
+			}
+			o.answered[tp] = before.of(tp)
+		}
+	}
+}
+
+// of is when the brokers last answered for a partition that was known then.
+func (o *observed) of(tp ledger.TopicPartition) ledger.Time {
+	if at, ok := o.answered[tp]; ok {
+		return at
+	}
+	return o.at
+}
+
+// foldWatermarks takes over one observation of a shard. What it leaves out had not changed.
+func (c *cluster) foldWatermarks(ev *ledger.Event) {
+	if ev.Watermarks == nil {
+		return
+	}
+	if shard := ev.Watermarks.Shard; shard >= 0 && int(shard) < len(c.observed) {
+		c.observed[shard].fold(ev.Watermarks, ev.Time)
+	}
+	rows := ev.Watermarks.Rows
+	var t *topic
+	for i := range rows {
+		row := &rows[i]
+		if t == nil || t.Name != row.Topic {
+			t = c.topic(row.Topic)
+		}
+		if row.TopicID != uuid.Nil && row.TopicID != t.ID {
+			t.marks = nil // a topic of the same name, but not the same log
+			c.identify(t, row.TopicID)
+		}
+		m := t.mark(rows[i:])
+		m.start, m.end, m.changed = row.LogStart, row.LogEnd, ev.Time
+		m.unstable = uint32(min(uint64(max(row.LogEnd, 0)-min(max(row.LastStable, 0), max(row.LogEnd, 0))), math.MaxUint32))
+	}
+}
+
+func (m *mark) stable() int64 { return m.end - int64(m.unstable) }
+
+func (t *topic) findMark(partition int32) (int, bool) {
+	if i := int(partition); i >= 0 && i < len(t.marks) && t.marks[i].partition == partition {
+		return i, true
+	}
+	return slices.BinarySearchFunc(t.marks, partition, func(m mark, p int32) int { return cmp.Compare(m.partition, p) })
+}
+
+// mark returns the mark of the first row, making room for the rows of the topic that follow.
+func (t *topic) mark(rows []ledger.Watermark) *mark {
+	i, ok := t.findMark(rows[0].Partition)
+	if !ok {
+		if len(t.marks) == cap(t.marks) {
+			more := 1
+			for more < len(rows) && rows[more].Topic == t.Name {
+				more++
+			}
+			t.marks = append(make([]mark, 0, len(t.marks)+more+len(t.marks)/8), t.marks...)
+		}
+		t.marks = slices.Insert(t.marks, i, mark{partition: rows[0].Partition})
+	}
+	return &t.marks[i]
+}

@@ -1,0 +1,66 @@
+package projection_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/projection"
+)
+
+// unanswered makes ev name partitions of topic t that the brokers did not answer for.
+func unanswered(ev ledger.Event, partitions ...int32) ledger.Event {
+	ev.Watermarks.Unanswered = []ledger.TopicPartitions{{Topic: "t", Partitions: partitions}}
+	return ev
+}
+
+func mark(partition int32, end int64) ledger.Watermark {
+	return ledger.Watermark{Topic: "t", Partition: partition, LastStable: end, LogEnd: end}
+}
+
+// The leader of a partition goes away. Others of its shard are still told, and it must not look
+// as if its end, which nobody could ask for, had been seen not to move: from then on its lag is
+// not known, and once the brokers answer again it is, also if nothing had changed.
+func TestLagIsNotKnownFromAnEndThatNobodyAnswersFor(t *testing.T) {
+	h := newHistory(t)
+	h.add(commit(500, row(0, 90, 0), row(1, 90, 1)))
+	h.add(watermarksOf(1000, mark(0, 100), mark(1, 100)))
+	h.add(watermarksOf(2000, mark(0, 110)))
+	h.add(unanswered(watermarksOf(3000, mark(0, 120)), 1))
+	h.add(unanswered(watermarksOf(4000, mark(0, 130)), 1))
+
+	lagOf := func(s *projection.State, partition int32) projection.Lag {
+		p, ok := s.Partition("c", "g", "t", partition)
+		require.True(t, ok)
+		return s.Lag("c", &p)
+	}
+	require.Equal(t, projection.Lag{Known: true, Records: 40, Readable: 40}, lagOf(h.state, 0))
+	require.Equal(t, projection.Lag{Why: "the log could not be observed since 1970-01-01T00:00:02.000Z"}, lagOf(h.state, 1))
+	require.Equal(t, projection.TotalLag{Records: 40, Readable: 40, Known: 1, Unknown: 1}, h.state.TotalLag("c", "g"))
+	w, ok := h.state.Watermark("c", "t", 1)
+	require.True(t, ok)
+	require.Equal(t, projection.Watermark{LastStable: 100, LogEnd: 100, Changed: at(1000), Observed: at(2000), Old: true}, w)
+	require.True(t, lagOf(h.asOf(2500), 1).Known, "as of a moment before")
+
+	h.add(watermarksOf(5000, mark(0, 140)))
+	require.Equal(t, projection.Lag{Known: true, Records: 10, Readable: 10}, lagOf(h.state, 1))
+	w, _ = h.state.Watermark("c", "t", 1)
+	require.Equal(t, projection.Watermark{LastStable: 100, LogEnd: 100, Changed: at(1000), Observed: at(5000)}, w)
+}
+
+// A partition that never answered has no end at all, and one that answers with a new end while
+// others do not is as good as any.
+func TestUnansweredBeforeTheFirstAnswer(t *testing.T) {
+	h := newHistory(t)
+	h.add(unanswered(watermarksOf(1000, mark(0, 100)), 1, 2))
+	_, ok := h.state.Watermark("c", "t", 1)
+	require.False(t, ok)
+	h.add(unanswered(watermarksOf(2000, mark(1, 7)), 2))
+	w, ok := h.state.Watermark("c", "t", 1)
+	require.True(t, ok)
+	require.Equal(t, projection.Watermark{LastStable: 7, LogEnd: 7, Changed: at(2000), Observed: at(2000)}, w)
+	h.add(unanswered(watermarksOf(3000), 0, 1, 2))
+	w, _ = h.state.Watermark("c", "t", 0)
+	require.Equal(t, [2]any{true, at(2000)}, [2]any{w.Old, w.Observed}, "left out is unchanged, named is old")
+}
