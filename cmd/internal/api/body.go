@@ -40,6 +40,11 @@ func plainValue(v reflect.Value) any {
 		return x
 	}
 	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return plainValue(v.Elem())
 	case reflect.String:
 		return Text(v.String())
 	case reflect.Slice:

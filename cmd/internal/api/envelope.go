@@ -14,6 +14,26 @@ type Envelope struct {
 	Known    string   `json:"known"`         // how sure: exact, stale or unknown
 	Why      string   `json:"why,omitempty"` // unknown: before history, nothing was captured yet
 	Coverage Coverage `json:"coverage"`
+
+	present bool // asked for was now, so AsOf is the clock's
+}
+
+// envelope is e itself, of whatever answer it is part.
+func (e Envelope) envelope() Envelope { return e }
+
+// steady is e without what the clock alone changes: how far capture is behind, and the moment
+// if the present was asked for.
+func (e Envelope) steady() Envelope {
+	e.Coverage.BehindSeconds = nil
+	if e.present {
+		for _, t := range []*Time{&e.Coverage.From, &e.Coverage.To} {
+			if *t == e.AsOf {
+				*t = Time{}
+			}
+		}
+		e.AsOf = Time{}
+	}
+	return e
 }
 
 // Coverage says how much of the history an answer rests on.

@@ -38,31 +38,74 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, q Query) error {
 	if wantsLines(r) || q.Follow {
 		return s.streamEvents(w, r, sel, f)
 	}
-	answer := Events{}
-	kept := newest[EventRow]{limit: q.Limit}
-	for row, err := range s.stored(r.Context(), sel, f) {
+	answer := Events{Envelope: f.envelope("events", sel.since.Time, sel.until.Time), Rows: []EventRow{}}
+	doc, err := s.document(w, r, answer)
+	if err != nil {
+		return err
+	}
+	shown := 0
+	for rec, err := range s.shown(r.Context(), sel, f, &answer.Total) {
 		if err != nil {
+			return doc.fail(err)
+		}
+		row, err := eventRow(&rec)
+		if err != nil {
+			return doc.fail(err)
+		}
+		if err := doc.row(row); err != nil {
 			return err
 		}
-		answer.Total++
-		kept.add(row)
+		if shown++; shown == 1 {
+			before := strconv.FormatUint(rec.Seq, 10)
+			answer.Next = &before
+		}
 	}
-	answer.Rows = append([]EventRow{}, kept.get()...)
-	if n := len(answer.Rows); n > 0 && n < answer.Total {
-		next := strconv.FormatUint(answer.Rows[0].Seq, 10)
-		answer.Next = &next
+	if shown == answer.Total {
+		answer.Next = nil
 	}
-	answer.Envelope = f.envelope("events", sel.since.Time, sel.until.Time)
-	return writeJSON(w, r, f.tag(), answer)
+	return doc.end(answer)
 }
 
-// stored yields the events that are stored now and were asked for.
-func (s *server) stored(ctx context.Context, sel *selection, f *frame) iter.Seq2[EventRow, error] {
-	from := max(sel.since.Seq, sel.q.From.first(), 1)
-	if from > f.seq {
-		return func(func(EventRow, error) bool) {}
+// shown yields the events that an answer shows, of those that are stored now and were asked
+// for, and has counted all of these in total when it ends.
+func (s *server) shown(ctx context.Context, sel *selection, f *frame, total *int) iter.Seq2[ledger.Record, error] {
+	first := max(sel.since.Seq, sel.q.From.first())
+	found := s.found(ctx, sel, f, first)
+	limit := sel.q.Limit
+	return func(yield func(ledger.Record, error) bool) {
+		if limit != nil && uint64(*limit) < f.seq {
+			var newest []uint64 // sequences
+			for rec, err := range found {
+				if err != nil {
+					yield(ledger.Record{}, err)
+					return
+				}
+				*total++
+				if newest = append(newest, rec.Seq); len(newest) > 2**limit {
+					newest = append(newest[:0], newest[len(newest)-*limit:]...)
+				}
+			}
+			newest = newest[max(0, len(newest)-*limit):]
+			if len(newest) == 0 {
+				return
+			}
+			found, total = s.found(ctx, sel, f, newest[0]), new(int)
+		}
+		for rec, err := range found {
+			*total++
+			if !yield(rec, err) || err != nil {
+				return
+			}
+		}
 	}
-	return sel.rows(s.Log.Read(ctx, from, f.seq, sel.filter(f.cluster)))
+}
+
+// found yields the events from a sequence on that are stored now and were asked for.
+func (s *server) found(ctx context.Context, sel *selection, f *frame, from uint64) iter.Seq2[ledger.Record, error] {
+	if from > f.seq {
+		return func(func(ledger.Record, error) bool) {}
+	}
+	return sel.events(s.Log.Read(ctx, from, f.seq, sel.filter(f.cluster)))
 }
 
 // filter selects the subjects that can hold what was asked for.
@@ -81,18 +124,14 @@ func (sel *selection) filter(cluster string) ledger.Filter {
 	return out
 }
 
-func (sel *selection) rows(records iter.Seq2[ledger.Record, error]) iter.Seq2[EventRow, error] {
-	return func(yield func(EventRow, error) bool) {
+// events leaves of the records those that were asked for.
+func (sel *selection) events(records iter.Seq2[ledger.Record, error]) iter.Seq2[ledger.Record, error] {
+	return func(yield func(ledger.Record, error) bool) {
 		for rec, err := range records {
-			if err != nil {
-				yield(EventRow{}, err)
-				return
-			}
-			if !sel.wantsEvent(&rec) {
+			if err == nil && !sel.wantsEvent(&rec) {
 				continue
 			}
-			row, err := eventRow(&rec)
-			if !yield(row, err) || err != nil {
+			if !yield(rec, err) || err != nil {
 				return
 			}
 		}
@@ -113,32 +152,31 @@ func (s *server) streamEvents(w http.ResponseWriter, r *http.Request, sel *selec
 		return err
 	}
 	defer out.close()
-	kept := newest[EventRow]{limit: sel.q.Limit}
-	for row, err := range s.stored(r.Context(), sel, f) {
-		switch {
-		case err != nil:
+	send := func(rec *ledger.Record, err error) error {
+		if err == nil {
+			var row EventRow
+			if row, err = eventRow(rec); err == nil {
+				out.write(&row)
+			}
+		}
+		return err
+	}
+	for rec, err := range s.shown(r.Context(), sel, f, new(int)) {
+		if err := send(&rec, err); err != nil {
 			return out.fail(err)
-		case sel.q.Limit != nil:
-			kept.add(row)
-		default:
-			out.write(&row)
 		}
 		if out.broken() {
 			return nil
 		}
 	}
-	for _, row := range kept.get() {
-		out.write(&row)
-	}
 	out.upToDate()
 	if !sel.q.Follow {
 		return nil
 	}
-	for row, err := range sel.rows(s.Log.Follow(r.Context(), f.seq+1, sel.filter(f.cluster))) {
-		if err != nil {
+	for rec, err := range sel.events(s.Log.Follow(r.Context(), f.seq+1, sel.filter(f.cluster))) {
+		if err := send(&rec, err); err != nil {
 			return out.fail(err)
 		}
-		out.write(&row)
 		if out.upToDate(); out.broken() {
 			return nil
 		}

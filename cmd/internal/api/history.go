@@ -29,24 +29,32 @@ func (s *server) history(w http.ResponseWriter, r *http.Request, q Query) error 
 	if wantsLines(r) || q.Follow {
 		return s.streamHistory(w, r, sel, f)
 	}
-	answer := History{Rows: []ChangeRow{}}
-	kept, err := s.narrator(sel, f.cluster).collect(r.Context(), f.seq, &answer)
+	answer := History{Envelope: f.envelope("history", sel.since.Time, sel.until.Time), Rows: []ChangeRow{}}
+	doc, err := s.document(w, r, answer)
 	if err != nil {
 		return err
 	}
-	for _, e := range kept {
-		answer.Rows = append(answer.Rows, e.rows...)
+	for e, err := range s.story(r.Context(), s.narrator(sel, f.cluster), f, &answer) {
+		if err != nil {
+			return doc.fail(err)
+		}
+		if answer.Events++; answer.Events == 1 {
+			before := strconv.FormatUint(e.seq, 10)
+			answer.Next = &before
+		}
+		for i := range e.rows {
+			if err := doc.row(&e.rows[i]); err != nil {
+				return err
+			}
+		}
 	}
-	answer.Events = len(kept)
-	if q.Around == 0 && len(kept) > 0 && answer.TotalEvents > len(kept) {
-		next := strconv.FormatUint(kept[0].seq, 10)
-		answer.Next = &next
+	if q.Around != 0 || answer.Events == answer.TotalEvents {
+		answer.Next = nil
 	}
-	if q.Group != nil && len(answer.Rows) == 0 {
+	if q.Group != nil && answer.Events == 0 {
 		answer.SameTopics = s.sameTopics(f.cluster, *q.Group)
 	}
-	answer.Envelope = f.envelope("history", sel.since.Time, sel.until.Time)
-	return writeJSON(w, r, f.tag(), answer)
+	return doc.end(answer)
 }
 
 // selection reads what part of the story a query asks for.
@@ -82,83 +90,6 @@ func (s *server) selection(ctx context.Context, f *frame, q Query) (*selection, 
 	return sel, nil
 }
 
-// collect keeps the last events that a query asks for, and counts all.
-func (n *narrator) collect(ctx context.Context, to uint64, answer *History) ([]event, error) {
-	kept := n.sel.keeper()
-	for e, err := range n.stored(ctx, to) {
-		if err != nil {
-			return nil, err
-		}
-		answer.Commits += e.commits
-		if len(e.rows) > 0 {
-			answer.TotalEvents++
-			kept.add(e)
-		}
-	}
-	return kept.get(), nil
-}
-
-// keeper holds on to the events that an answer shows.
-type keeper interface {
-	add(event)
-	get() []event
-}
-
-func (sel *selection) keeper() keeper {
-	if sel.q.Around == 0 {
-		return &newest[event]{limit: sel.q.Limit}
-	}
-	limit := defaultAround
-	if sel.q.Limit != nil {
-		limit = *sel.q.Limit
-	}
-	before := limit / 2
-	return &beside{seq: sel.q.Around, before: newest[event]{limit: &before}, room: limit - before}
-}
-
-// defaultAround is how many events are next to a sequence if nobody says more.
-const defaultAround = 50
-
-// beside keeps the events next to a sequence: the last ones before it, and the first ones
-// from it on.
-type beside struct {
-	seq    uint64
-	before newest[event]
-	after  []event
-	room   int // for after
-}
-
-func (n *beside) add(e event) {
-	switch {
-	case e.seq < n.seq:
-		n.before.add(e)
-	case len(n.after) < n.room:
-		n.after = append(n.after, e)
-	}
-}
-
-func (n *beside) get() []event { return append(n.before.get(), n.after...) }
-
-// newest keeps the last of many things; all if limit is nil.
-type newest[T any] struct {
-	limit *int
-	kept  []T
-}
-
-func (n *newest[T]) add(v T) {
-	if n.limit != nil && len(n.kept) >= 2*max(*n.limit, 1) {
-		n.kept = append(n.kept[:0], n.get()...)
-	}
-	n.kept = append(n.kept, v)
-}
-
-func (n *newest[T]) get() []T {
-	if n.limit == nil || len(n.kept) <= *n.limit {
-		return n.kept
-	}
-	return n.kept[len(n.kept)-*n.limit:]
-}
-
 // streamHistory writes rows as they are found, and goes on with what comes if q says so.
 func (s *server) streamHistory(w http.ResponseWriter, r *http.Request, sel *selection, f *frame) error {
 	n := s.narrator(sel, f.cluster)
@@ -167,22 +98,12 @@ func (s *server) streamHistory(w http.ResponseWriter, r *http.Request, sel *sele
 		return err
 	}
 	defer out.close()
-	if sel.q.Limit != nil || sel.q.Around != 0 {
-		kept, err := n.collect(r.Context(), f.seq, &History{})
+	for e, err := range s.story(r.Context(), n, f, &History{}) {
 		if err != nil {
 			return out.fail(err)
 		}
-		for _, e := range kept {
-			writeAll(out, e.rows)
-		}
-	} else {
-		for e, err := range n.stored(r.Context(), f.seq) {
-			if err != nil {
-				return out.fail(err)
-			}
-			if writeAll(out, e.rows); out.broken() {
-				return nil
-			}
+		if writeAll(out, e.rows); out.broken() {
+			return nil
 		}
 	}
 	out.upToDate()

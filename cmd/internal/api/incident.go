@@ -46,7 +46,7 @@ func (s *server) incidents(w http.ResponseWriter, r *http.Request, q Query) erro
 	}
 	answer.Rows, answer.Next = answer.Rows[from:to], next
 	answer.Envelope = f.envelope("incidents", sel.since.Time, sel.until.Time)
-	return writeJSON(w, r, f.tag(), answer)
+	return writeJSON(w, r, answer)
 }
 
 func (sel *selection) wantsIncident(in *projection.Incident) bool {
@@ -92,7 +92,7 @@ func (s *server) incident(w http.ResponseWriter, r *http.Request, q Query) error
 		}
 		answer.Rows = append(answer.Rows, row)
 	}
-	return writeJSON(w, r, f.tag(), answer)
+	return writeJSON(w, r, answer)
 }
 
 // detail adds what only the log tells: the changes, and where they were read.

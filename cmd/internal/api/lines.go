@@ -77,7 +77,10 @@ func (l *lines) add(row any) {
 		return
 	}
 	if l.buf.Available() < l.row.Len() {
-		l.extend()
+		l.err = extend(l.rc, l.beat)
+	}
+	if l.err != nil {
+		return
 	}
 	_, l.err = l.buf.Write(l.row.Bytes())
 }
@@ -95,7 +98,9 @@ func (l *lines) pulse() {
 	if l.err != nil {
 		return
 	}
-	l.extend()
+	if l.err = extend(l.rc, l.beat); l.err != nil {
+		return
+	}
 	l.buf.WriteByte('\n') //nolint:errcheck // Flush returns it
 	if l.err = l.buf.Flush(); l.err == nil {
 		l.err = l.rc.Flush()
@@ -103,11 +108,13 @@ func (l *lines) pulse() {
 }
 
 // extend gives the next write as long as two heartbeats, whatever the server's own limit for
-// an answer is: a stream has none.
-func (l *lines) extend() {
-	if err := l.rc.SetWriteDeadline(time.Now().Add(2 * l.beat)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		l.err = err
+// an answer is: one that is written as it is found has none.
+func extend(rc *http.ResponseController, beat time.Duration) error {
+	err := rc.SetWriteDeadline(time.Now().Add(2 * beat))
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
 	}
+	return err
 }
 
 func (l *lines) heartbeat() {

@@ -60,11 +60,3 @@ func (s *server) at(ctx context.Context, f *frame, q Query) error {
 	f.seq, f.asOf = p.Seq, ledger.AtTime(rec.Appended)
 	return nil
 }
-
-// tag is the ETag of an answer: the moment and the last sequence that it is of.
-func (f *frame) tag() string {
-	if f.point.IsNow() || f.point.Seq != 0 {
-		return replay.Point{Seq: f.seq}.String()
-	}
-	return f.point.String()
-}

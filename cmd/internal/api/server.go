@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"log/slog"
@@ -174,28 +173,12 @@ func (s *server) hostAllowed(hostport string) bool {
 	return slices.ContainsFunc(s.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
 }
 
-// writeJSON answers with v. The tag is the sequence up to which the answer takes the log into
-// account, and everything else that it depends on.
-func writeJSON(w http.ResponseWriter, r *http.Request, tag string, v any) error {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	h := w.Header()
-	if tag != "" {
-		h.Set("ETag", `"`+tag+`"`)
-	}
-	h.Set("Content-Type", typeJSON)
-	w.Write(append(body, '\n')) //nolint:errcheck // the client is gone
-	return nil
-}
-
 // health answers whether the daemon is well. Queries go on when it is not.
 func (s *server) health(w http.ResponseWriter, r *http.Request, _ Query) error {
 	if p := s.Status().Problem; p != "" {
 		return problem(CodeUnhealthy, "%s", p)
 	}
-	return writeJSON(w, r, "", map[string]string{"status": "ok"})
+	return writeJSON(w, r, map[string]string{"status": "ok"})
 }
 
 // ready answers whether the daemon can be relied on: its capture has caught up with what was
@@ -204,7 +187,7 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request, _ Query) error {
 	st := s.Status()
 	switch {
 	case st.Ready:
-		return writeJSON(w, r, "", map[string]string{"status": "ready"})
+		return writeJSON(w, r, map[string]string{"status": "ready"})
 	case st.Problem != "":
 		return problem(CodeNotReady, "not ready: %s", st.Problem)
 	case !st.Capturing:

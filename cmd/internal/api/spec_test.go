@@ -143,7 +143,7 @@ func fieldsOf(t *testing.T, typ reflect.Type) map[string]string {
 	out := map[string]string{}
 	for i := range typ.NumField() {
 		f := typ.Field(i)
-		if f.Anonymous {
+		if f.Anonymous || !f.IsExported() {
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -217,6 +217,9 @@ func bodyFields(where string, typ reflect.Type, out map[string]string) {
 		}
 		name := snake(f.Name)
 		names = append(names, name)
+		if f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct {
+			bodyFields(where+"."+name, f.Type.Elem(), out)
+		}
 		if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct && f.Type != reflect.TypeFor[uuid.UUID]() {
 			bodyFields(where+"."+name+"[]", f.Type.Elem(), out)
 		}

@@ -1,0 +1,166 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// mostBuffered is how large, in bytes, a JSON answer can be for it to be held until its end.
+// Only such an answer has an ETag; a larger one is sent as it is written.
+const mostBuffered = 1 << 20
+
+// document is a JSON answer with a list of rows that can be longer than memory should hold.
+// What comes after the rows can so depend on all of them.
+type document struct {
+	w     http.ResponseWriter
+	r     *http.Request
+	beat  time.Duration
+	buf   bytes.Buffer // what has not been sent
+	rows  int
+	begun bool // something has been sent
+}
+
+// noRows stands in an answer without rows where the rows belong. It cannot be part of a text,
+// in which quotation marks are escaped.
+var noRows = []byte(`"rows":[]`)
+
+// document begins the answer that empty, which has no rows, is until there are some.
+func (s *server) document(w http.ResponseWriter, r *http.Request, empty any) (*document, error) {
+	d := &document{w: w, r: r, beat: s.Heartbeat}
+	whole, err := json.Marshal(empty)
+	if err != nil {
+		return nil, err
+	}
+	head, _, _ := bytes.Cut(whole, noRows)
+	d.buf.Write(head)
+	d.buf.WriteString(`"rows":[`)
+	return d, nil
+}
+
+// row adds a row.
+func (d *document) row(v any) error {
+	if d.rows++; d.rows > 1 {
+		d.buf.WriteByte(',')
+	}
+	if err := json.NewEncoder(&d.buf).Encode(v); err != nil {
+		return d.fail(err)
+	}
+	d.buf.Truncate(d.buf.Len() - 1) // the end of line
+	if d.buf.Len() < mostBuffered {
+		return nil
+	}
+	return d.send()
+}
+
+// send sends what waits. From then on the answer cannot become another.
+func (d *document) send() error {
+	if !d.begun {
+		d.begun = true
+		d.w.Header().Set("Content-Type", typeJSON)
+	}
+	if err := extend(http.NewResponseController(d.w), d.beat); err != nil {
+		return d.fail(err)
+	}
+	if _, err := d.w.Write(d.buf.Bytes()); err != nil {
+		return d.fail(err)
+	}
+	d.buf.Reset()
+	return nil
+}
+
+// fail ends the answer: with the problem if nothing of it was sent, and otherwise by cutting
+// it off, so that nobody takes a part for the whole.
+func (d *document) fail(err error) error {
+	if d.begun {
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}
+
+// end writes what follows the rows, of an answer that is the one it began with but for that.
+func (d *document) end(answer any) error {
+	whole, err := json.Marshal(answer)
+	if err != nil {
+		return d.fail(err)
+	}
+	_, tail, _ := bytes.Cut(whole, noRows)
+	d.buf.WriteByte(']')
+	d.buf.Write(tail)
+	if d.begun {
+		d.buf.WriteByte('\n')
+		return d.send()
+	}
+	return writeBody(d.w, d.r, d.buf.Bytes(), answer)
+}
+
+// writeJSON answers with v.
+func writeJSON(w http.ResponseWriter, r *http.Request, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return writeBody(w, r, body, v)
+}
+
+// writeBody answers with a body, which is v but perhaps for its rows, or says that whoever
+// asks has it already.
+func writeBody(w http.ResponseWriter, r *http.Request, body []byte, v any) error {
+	tag, err := etag(body, v)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("ETag", tag)
+	if has(r.Header.Values("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Type", typeJSON)
+	w.Write(append(body, '\n')) //nolint:errcheck // the client is gone
+	return nil
+}
+
+// etag is a weak tag over the whole body but for what the clock alone changes in it, see
+// [Envelope.steady].
+func etag(body []byte, v any) (string, error) {
+	sum := sha256.New()
+	if answer, ok := v.(interface{ envelope() Envelope }); ok {
+		e := answer.envelope()
+		written, err := json.Marshal(e)
+		if err != nil {
+			return "", err
+		}
+		rest, ok := bytes.CutPrefix(body, written[:len(written)-1])
+		if !ok {
+			return "", fmt.Errorf("an answer does not begin with its envelope")
+		}
+		steady, err := json.Marshal(e.steady())
+		if err != nil {
+			return "", err
+		}
+		sum.Write(steady)
+		body = rest
+	}
+	sum.Write(body)
+	return `W/"` + base64.RawURLEncoding.EncodeToString(sum.Sum(nil)[:18]) + `"`, nil
+}
+
+// has reports whether the tags of If-None-Match hold one, by weak comparison. No tag of ours
+// has a comma in it.
+func has(headers []string, tag string) bool {
+	for _, list := range headers {
+		for t := range strings.SplitSeq(list, ",") {
+			t = strings.TrimSpace(t)
+			if t == "*" || strings.TrimPrefix(t, "W/") == strings.TrimPrefix(tag, "W/") {
+				return true
+			}
+		}
+	}
+	return false
+}
