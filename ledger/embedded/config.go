@@ -1,11 +1,13 @@
 package embedded
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -22,9 +24,16 @@ type Config struct {
 	SyncInterval time.Duration
 
 	// Listen is the address of a TCP listener for NATS clients, as host:port; port 0 is any free
-	// one. The default, empty, is no listener. Clients need no password, so the host has to be a
-	// loopback address.
+	// one. The default, empty, is no listener.
 	Listen string
+
+	// Clients are who may connect over the listener. The default, none, is that everybody may and
+	// needs no key; then the host of Listen has to be a loopback address.
+	Clients []Client
+
+	// TLS encrypts the listener. The default, nil, is plain text: a client's key stays with it
+	// then, but what is read and written can be seen and changed on the way.
+	TLS *tls.Config
 
 	// MaxPayload is the largest message in bytes. The default, zero, is 1 MiB, which is also
 	// what an event is cut to fit in.
@@ -51,6 +60,19 @@ func (c Config) validate() error {
 		if _, _, err := c.listen(); err != nil {
 			faults = append(faults, err)
 		}
+	} else if len(c.Clients) > 0 || c.TLS != nil {
+		faults = append(faults, errors.New("clients or TLS, and no listen address"))
+	}
+	names := map[string]bool{}
+	for _, client := range c.Clients {
+		name := strings.ToLower(client.Name)
+		if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+			faults = append(faults, fmt.Errorf("client name %q: it takes letters and digits", client.Name))
+		}
+		if names[name] {
+			faults = append(faults, fmt.Errorf("client name %q is there twice", client.Name))
+		}
+		names[name] = true
 	}
 	return errors.Join(faults...)
 }
@@ -65,8 +87,8 @@ func (c Config) listen() (string, int, error) {
 	if err != nil {
 		return "", 0, fmt.Errorf("listen address %q has no port number", c.Listen)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", 0, fmt.Errorf("listen address %q is not on loopback: clients need no password, so run a NATS server of your own for other machines", c.Listen)
+	if ip := net.ParseIP(host); len(c.Clients) == 0 && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return "", 0, fmt.Errorf("listen address %q is not on loopback: without clients that have keys everybody could write", c.Listen)
 	}
 	return host, int(port), nil
 }

@@ -155,23 +155,29 @@ func checkEmpty(dir string) error {
 	return nil
 }
 
-// writeLayout writes the layout file so that a crash leaves all of it or none.
+// writeLayout makes dir a data directory of ours.
 func writeLayout(dir string) error {
 	b, err := json.Marshal(layout{Product: "offsetledger", Version: layoutVersion})
 	if err != nil {
 		return err
 	}
-	temp := filepath.Join(dir, layoutTemp)
+	return writeAs(filepath.Join(dir, layoutTemp), filepath.Join(dir, layoutFile), append(b, '\n'))
+}
+
+// writeWhole writes a file for its owner only, so that a crash leaves all of it or none.
+func writeWhole(path string, b []byte) error { return writeAs(path+".tmp", path, b) }
+
+func writeAs(temp, path string, b []byte) error {
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(b, '\n'))
+	_, err = f.Write(b)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(temp, filepath.Join(dir, layoutFile)); err != nil {
+	if err := os.Rename(temp, path); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return syncDir(filepath.Dir(path))
 }

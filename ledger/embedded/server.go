@@ -19,6 +19,7 @@ type Server struct {
 	conn *nats.Conn
 	lock *dirLock
 	log  *slog.Logger
+	gate *gate // nil without clients
 
 	closing  sync.Once
 	closeErr error
@@ -87,7 +88,12 @@ func (s *Server) checkDir(dir string) error {
 // run brings the server up. When it fails, Close takes down as much as there is.
 func (s *Server) run(ctx context.Context, cfg Config) error {
 	var err error
-	if s.nats, err = server.NewServer(options(cfg)); err != nil {
+	o := options(cfg)
+	if len(cfg.Clients) > 0 {
+		s.gate = &gate{accounts: map[string]*server.Account{}, ready: make(chan struct{})}
+		o.CustomClientAuthentication, o.AlwaysEnableNonce = s.gate, true
+	}
+	if s.nats, err = server.NewServer(o); err != nil {
 		return err
 	}
 	adapter := &logAdapter{log: s.log}
@@ -100,7 +106,10 @@ func (s *Server) run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("gave up while stored data was being recovered: %w", err)
 	}
 	s.conn, err = nats.Connect("", nats.InProcessServer(inProcess{s.nats, cfg.SyncInterval == 0}), nats.Name("offsetledger"), nats.MaxReconnects(-1))
-	return err
+	if err != nil {
+		return err
+	}
+	return s.admit(cfg.Dir, cfg.Clients)
 }
 
 // inProcess is what the connection leads to. It also tells whoever holds the connection what
@@ -138,6 +147,9 @@ func (s *Server) recover(ctx context.Context, dir string) {
 	}
 }
 
+// tlsTimeout is how long a client may take for the handshake, in seconds.
+const tlsTimeout = 5
+
 func options(cfg Config) *server.Options {
 	o := &server.Options{
 		ServerName:             "offsetledger",
@@ -162,6 +174,9 @@ func options(cfg Config) *server.Options {
 		o.Host, o.Port = host, port
 		if port == 0 {
 			o.Port = server.RANDOM_PORT
+		}
+		if cfg.TLS != nil {
+			o.TLS, o.TLSConfig, o.TLSTimeout = true, cfg.TLS, tlsTimeout
 		}
 	}
 	return o

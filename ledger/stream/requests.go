@@ -1,0 +1,24 @@
+package stream
+
+// ReadRequests are the subjects that a [Log] sends requests to for all that reads the stream of
+// that name, empty for [DefaultName]: what a NATS user that may only read needs to be allowed,
+// with its inbox to subscribe to.
+//
+// Allowing them is not enough to keep a user from writing: a server answers to whatever subject
+// a request names for its reply, a subject of the ledger too. A user that must not write needs
+// an account of its own, into which these subjects are imported as services.
+func ReadRequests(name string) []string {
+	name = Config{Name: name}.withDefaults().Name
+	return []string{
+		"$JS.API.STREAM.INFO." + name,
+		"$JS.API.STREAM.MSG.GET." + name,
+		"$JS.API.DIRECT.GET." + name,
+		"$JS.API.CONSUMER.CREATE." + name + ".>",
+		"$JS.API.CONSUMER.DELETE." + name + ".*",
+		"$JS.API.CONSUMER.MSG.NEXT." + name + ".*", // answered many times
+	}
+}
+
+// GroupRequests are the subjects that events about groups are appended under, of all clusters:
+// what an offset manager sends beside [ReadRequests].
+func GroupRequests() []string { return []string{"ol.*.g.*.*"} }
