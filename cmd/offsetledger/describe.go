@@ -59,32 +59,40 @@ func (a *app) groupHeader(g *api.Group) {
 
 func (a *app) offsetTable(g *api.Group) *table.Table {
 	wide := a.output == outWide
-	t := &table.Table{}
-	for _, name := range []string{"TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "LAST-COMMIT", "KNOWN"} {
-		t.Columns = append(t.Columns, table.Column{Name: name})
-	}
-	if wide {
-		for _, name := range []string{"LOG-START-OFFSET", "LAST-STABLE-OFFSET", "LEADER-EPOCH", "METADATA", "CLIENT-ID", "HOST", "TOPIC-ID", "NOTE"} {
-			t.Columns = append(t.Columns, table.Column{Name: name})
-		}
-	}
+	t := &table.Table{Columns: offsetColumns(wide)}
 	for i := range g.Rows {
-		r := &g.Rows[i]
-		cells := []string{
-			cell(r.Topic), strconv.Itoa(int(r.Partition)), number(r.CommittedOffset), number(r.LogEndOffset), number(r.Lag),
-			a.clock(r.CommitTime, seconds), knownWords(r),
-		}
-		if wide {
-			id := ""
-			if r.TopicID != nil {
-				id = *r.TopicID
-			}
-			cells = append(cells, number(r.LogStartOffset), number(r.LastStableOffset), number(r.LeaderEpoch), r.Metadata.String(),
-				cellOf(r.ClientID), strings.TrimPrefix(cellOf(r.Host), "/"), id, r.Note)
-		}
-		t.Row(cells...)
+		t.Row(a.offsetCells(&g.Rows[i], wide)...)
 	}
 	return t
+}
+
+func offsetColumns(wide bool) []table.Column {
+	names := []string{"TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "LAST-COMMIT", "KNOWN"}
+	if wide {
+		names = append(names, "LOG-START-OFFSET", "LAST-STABLE-OFFSET", "LEADER-EPOCH", "METADATA", "CLIENT-ID", "HOST", "TOPIC-ID", "NOTE")
+	}
+	columns := make([]table.Column, len(names))
+	for i, name := range names {
+		columns[i].Name = name
+	}
+	return columns
+}
+
+// offsetCells are the cells of a row under offsetColumns.
+func (a *app) offsetCells(r *api.OffsetRow, wide bool) []string {
+	cells := []string{
+		cell(r.Topic), strconv.Itoa(int(r.Partition)), number(r.CommittedOffset), number(r.LogEndOffset), number(r.Lag),
+		a.clock(r.CommitTime, seconds), knownWords(r),
+	}
+	if !wide {
+		return cells
+	}
+	id := ""
+	if r.TopicID != nil {
+		id = *r.TopicID
+	}
+	return append(cells, number(r.LogStartOffset), number(r.LastStableOffset), number(r.LeaderEpoch), r.Metadata.String(),
+		cellOf(r.ClientID), strings.TrimPrefix(cellOf(r.Host), "/"), id, r.Note)
 }
 
 // knownWords says how sure a row is, in one word without blanks.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +35,7 @@ is told by offsetledger history.`,
 			q := api.Query{Group: group, Topics: topics, Kinds: kinds, Follow: follow}
 			for _, k := range kinds {
 				if _, ok := ledger.ParseKind(k); !ok {
-					return usagef("--kind: %q is no kind of event", k)
+					return usagef("--kind: %q is no kind of event; they are %s", k, strings.Join(api.KindNames(), ", "))
 				}
 			}
 			if q.Limit, err = limitOf(cmd, limit, all); err != nil {

@@ -110,7 +110,8 @@ func (a *app) groupDescribeCommand() *cobra.Command {
 		Use:   "describe GROUP...",
 		Short: "The committed offsets and the lag of a group, now or then",
 		Long: `Describe a group as it is now, or as it was at a point: what it had committed for every
-partition, how far it was behind, and how sure that is.
+partition, how far it was behind, and how sure that is. Of several groups csv, jsonl and awk
+have one list, in which the group leads each row.
 
 With -o kafka-csv the offsets are written as the stock tool takes them back:
 
@@ -178,6 +179,9 @@ func (a *app) groupDescribe(cmd *cobra.Command, groups []string, q api.Query, at
 	if a.output == outKafkaCSV {
 		return a.printKafkaCSV(answers)
 	}
+	if len(answers) > 1 && !a.text() && a.output != outJSON {
+		return a.printRowsOf(answers)
+	}
 	for i := range answers {
 		if i > 0 && a.text() {
 			fmt.Fprintln(a.stdout)
@@ -187,6 +191,26 @@ func (a *app) groupDescribe(cmd *cobra.Command, groups []string, q api.Query, at
 		}
 	}
 	return nil
+}
+
+// offsetRowOf is a row where there are those of several groups.
+type offsetRowOf struct {
+	Group api.Text `json:"group"`
+	api.OffsetRow
+}
+
+// printRowsOf writes the rows of several groups as one list: the group leads each row.
+func (a *app) printRowsOf(answers []api.Group) error {
+	var rows []offsetRowOf
+	t := &table.Table{Columns: append([]table.Column{{Name: "GROUP"}}, offsetColumns(false)...)}
+	for i := range answers {
+		g := &answers[i]
+		for j := range g.Rows {
+			rows = append(rows, offsetRowOf{g.Group, g.Rows[j]})
+			t.Row(append([]string{cell(g.Group)}, a.offsetCells(&g.Rows[j], false)...)...)
+		}
+	}
+	return printRows(a, rows, t)
 }
 
 // printKafkaCSV writes what kafka-consumer-groups --reset-offsets --from-file takes: the

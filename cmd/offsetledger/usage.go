@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -97,6 +98,22 @@ func didYouMean(names []string) string {
 		return ""
 	}
 	return "; did you mean " + strings.Join(names, ", ") + "?"
+}
+
+// mayBeEmpty are the flags of names that can be empty in Kafka.
+var mayBeEmpty = []string{"group", "topic"}
+
+// noEmptyFlag refuses a flag that was given nothing, as by a variable of a script that is not
+// set: leaving it out would answer another question than was meant.
+func noEmptyFlag(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		list, isList := f.Value.(pflag.SliceValue)
+		empty := f.Value.String() == "" || isList && len(list.GetSlice()) == 0
+		if empty && err == nil && !slices.Contains(mayBeEmpty, f.Name) {
+			err = usagef("--%s is empty: leave it out, or give it a value", f.Name)
+		}
+	})
+	return err
 }
 
 // flagError says which flag is wrong, what was given, and what would be right.
