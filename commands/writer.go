@@ -1,0 +1,187 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// writer is what whoever has the turn to write owns.
+type writer struct {
+	claim  uint64      // sequence of the manager's claim; 0 without
+	known  uint64      // the last sequence that this manager saw stored
+	number int64       // events made so far
+	last   ledger.Time // of the last of them
+
+	// doubt is the event that was sent and may be stored or not, nil if there is none. Nothing
+	// else is written before that is settled.
+	doubt *outgoing
+	// backlog holds events that have to be stored and could not be, oldest first: commits that
+	// Kafka has, and updates that a failed commit carried.
+	backlog []*outgoing
+	gap     gap
+
+	watermark time.Time // the last one that was committed for
+
+	collected
+}
+
+// outgoing is an event on its way into the ledger.
+type outgoing struct {
+	event ledger.Event
+	cost  int64  // of the budget, which is free again when the event is stored
+	after uint64 // it is stored above this sequence if at all
+	// then is told how it ended, nil if nobody has to know. An event with then that is found not
+	// to be stored is not sent again: what it says may be overtaken. One without is sent until it is.
+	then func(stored bool)
+}
+
+// event makes an event of this manager.
+func (m *Manager) event(kind ledger.Kind) (*outgoing, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, err
+	}
+	m.w.number++
+	return &outgoing{event: ledger.Event{
+		ID: id, Kind: kind, Cluster: m.cfg.Cluster, Group: m.cfg.Group, Time: m.time(),
+		Source: ledger.Source{Kind: ledger.SourceManager, Offset: m.w.number, Instance: m.instance},
+	}}, nil
+}
+
+// write stores an event. If it fails nothing is stored, unless the error is ErrOutcomeUnknown:
+// then the event is in doubt. That ctx ends on the way is no reason for doubt by itself: a moment
+// is taken to find out.
+func (m *Manager) write(ctx context.Context, o *outgoing) error {
+	sent := m.send(ctx, o)
+	if m.w.doubt != o {
+		return sent
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.cfg.LogWait)
+	defer cancel()
+	stored, err := m.find(grace, o)
+	if err != nil {
+		m.away.Store(true)
+		return fmt.Errorf("%w: %w: %w", ErrLogAway, ErrOutcomeUnknown, sent)
+	}
+	if !stored && o.then == nil {
+		return fmt.Errorf("%w: %w", ErrLogAway, sent) // in doubt until it is sent again
+	}
+	m.finish(o, stored)
+	if stored {
+		return nil
+	}
+	if m.stop() != nil {
+		return m.stop()
+	}
+	return fmt.Errorf("nothing was stored: %w", sent)
+}
+
+// send appends o, and leaves it in doubt if the answer does not say what became of it.
+func (m *Manager) send(ctx context.Context, o *outgoing) error {
+	if o.after == 0 {
+		o.after = m.w.known
+	}
+	r, err := m.log.Append(ctx, []ledger.Event{o.event}, m.expects()...)
+	switch {
+	case err == nil:
+		m.w.known = r.Last
+		m.away.Store(false)
+		m.finish(o, true)
+		return nil
+	case errors.Is(err, ledger.ErrConflict):
+		m.setStopped(fmt.Errorf("offset manager of %s/%s was taken over: %w", m.cfg.Cluster, m.cfg.Group, err))
+		m.finish(o, false)
+		return m.stop()
+	case errors.Is(err, ledger.ErrInvalid), errors.Is(err, ledger.ErrTooLarge):
+		m.finish(o, false)
+		return err
+	}
+	m.w.doubt = o
+	return err
+}
+
+// finish ends o.
+func (m *Manager) finish(o *outgoing, stored bool) {
+	if m.w.doubt == o {
+		m.w.doubt = nil
+	}
+	if stored || o.then == nil {
+		m.budget.used.Add(-o.cost)
+	}
+	if o.then != nil {
+		o.then(stored)
+	}
+}
+
+// settle finds out what became of the event in doubt.
+func (m *Manager) settle(ctx context.Context) error {
+	o := m.w.doubt
+	if o == nil {
+		return nil
+	}
+	stored, err := m.find(ctx, o)
+	switch {
+	case err != nil:
+		m.away.Store(true)
+		return fmt.Errorf("%w: %w: %w", ErrLogAway, ErrOutcomeUnknown, err)
+	case stored || o.then != nil:
+		m.away.Store(false)
+		m.finish(o, stored)
+		return m.stop()
+	case m.stop() != nil:
+		return m.stop()
+	}
+	return m.write(ctx, o)
+}
+
+// find looks for an event that may be stored. If the manager has a claim it renews it first:
+// what was sent under the old one is then stored already or never will be.
+func (m *Manager) find(ctx context.Context, o *outgoing) (bool, error) {
+	if !m.cfg.KafkaCommits {
+		if err := m.claim(ctx); err != nil && m.stop() == nil {
+			return false, err
+		}
+	}
+	only := ledger.Filter{Subjects: []string{o.event.Subject()}}
+	for rec, err := range m.log.Read(ctx, o.after+1, 0, only) {
+		if err != nil {
+			return false, err
+		}
+		if rec.Event.ID == o.event.ID {
+			m.w.known = max(m.w.known, rec.Seq)
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// drain stores what is left over from before: the event in doubt, the backlog, the gap.
+func (m *Manager) drain(ctx context.Context) error {
+	if err := m.settle(ctx); err != nil {
+		return err
+	}
+	for len(m.w.backlog) > 0 {
+		o := m.w.backlog[0]
+		m.w.backlog = m.w.backlog[1:] // if it is in doubt, that is where it waits
+		if err := m.write(ctx, o); err != nil {
+			if m.w.doubt != o && m.stop() == nil {
+				m.cfg.Logger.Error("an event of the offset manager cannot be stored", "kind", o.event.Kind.String(), "error", err)
+				continue
+			}
+			return err
+		}
+	}
+	return m.writeGap(ctx)
+}
+
+// leave hands an event over to those who write later.
+func (m *Manager) leave(o *outgoing) {
+	m.w.backlog = append(m.w.backlog, o)
+	m.boundBacklog()
+}
