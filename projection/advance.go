@@ -11,8 +11,7 @@ import "github.com/offsetledger/offsetledger/ledger"
 func (f *folding) easy() bool {
 	m := &f.g.members
 	byMember := f.by != nil || !m.everMember || f.outsider.Kind != WhoNoMember && f.bareOutsider.Kind != WhoNoMember
-	return f.s.quiet && f.plain && byMember && !f.rare && !f.transactional && !f.notBefore.Known() &&
-		!(f.s.limited && told(f.source)) // which goes by the time of append
+	return f.s.quiet && f.plain && byMember && !f.rare && !f.notBefore.Known()
 }
 
 // advance folds rows up to the first that needs [folding.commit], and returns how many it folded.

@@ -2,6 +2,7 @@ package projection
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -10,67 +11,75 @@ import (
 	"github.com/offsetledger/offsetledger/ledger"
 )
 
-// rareRow draws a row that is not just the next step of its partition, in one of the ways that
-// there are.
-func rareRow(t *rapid.T, r *ledger.Offset) {
-	switch rapid.IntRange(0, 9).Draw(t, "oddity") {
+// oddRow makes of a row that is the next step of its partition one that is not just that.
+func oddRow(t *rapid.T, oddity int, r *ledger.Offset) {
+	switch oddity {
 	case 0:
 		r.At = rapid.SampledFrom([]int64{0, -1, r.At - 500, r.At + 1<<40, 1<<63 - 1}).Draw(t, "at")
 	case 1:
-		r.Topic = "u"
+		r.At += rapid.Int64Range(0, 20_000).Draw(t, "more")
 	case 2:
-		r.TopicID = rapid.SampledFrom([]uuid.UUID{{}, {1}, {2}}).Draw(t, "id")
+		r.Topic = "u"
 	case 3:
-		r.ExpireTime = ledger.AtMillis(5)
+		r.TopicID = rapid.SampledFrom([]uuid.UUID{{}, {1}, {2}}).Draw(t, "id")
 	case 4:
-		r.Effective = rapid.SampledFrom([]ledger.Time{{}, ledger.AtMillis(3), ledger.AtMillis(1 << 40)}).Draw(t, "effective")
+		r.ExpireTime = ledger.AtMillis(5)
 	case 5:
-		r.Metadata = rapid.SampledFrom([]string{"m", "note"}).Draw(t, "metadata")
+		r.Effective = rapid.SampledFrom([]ledger.Time{{}, ledger.AtMillis(3), ledger.AtMillis(1 << 40)}).Draw(t, "effective")
 	case 6:
-		r.LeaderEpoch = ledger.EpochOf(rapid.Int32Range(-1, 3).Draw(t, "epoch"))
+		r.Metadata = rapid.SampledFrom([]string{"m", "note"}).Draw(t, "metadata")
 	case 7:
-		r.Flags = ledger.FlagTrailingBytes
+		r.LeaderEpoch = ledger.EpochOf(rapid.Int32Range(-1, 3).Draw(t, "epoch"))
 	case 8:
+		r.Flags = rapid.SampledFrom([]ledger.Flags{ledger.FlagTrailingBytes, ledger.FlagReplaced}).Draw(t, "flags")
+	case 9:
 		r.Partition += 3
 	}
 }
 
-// mostlyReading draws commits of one group that mostly go forward, as reading does, with
-// members that come and go.
+// oddEvent makes of a commit that the tail saw an event that is not just that.
+func oddEvent(t *rapid.T, oddity int, ev *ledger.Event) {
+	switch oddity {
+	case 0:
+		ev.Kind = rapid.SampledFrom([]ledger.Kind{ledger.KindDeleted, ledger.KindReset}).Draw(t, "kind")
+	case 1:
+		ev.Source.Kind, ev.NotBefore = ledger.SourcePoll, ev.Time.Add(-time.Second)
+	case 2:
+		ev.Source.Transactional = true
+	case 3:
+		ev.Source.Kind = ledger.SourceManager
+	case 4:
+		members := []ledger.Member{{ID: "m", Assigned: []ledger.TopicPartitions{{Topic: "t", Partitions: []int32{1}}}}}
+		ev.Kind, ev.Offsets = ledger.KindGroup, nil
+		ev.Membership = &ledger.Membership{RecordType: recordClassicGroup, Members: members[:rapid.IntRange(0, 1).Draw(t, "members")]}
+	}
+}
+
+// mostlyReading draws commits of one group that mostly go forward, as reading does. Each history
+// has odd rows of one kind and odd events of one: many oddities keep all rows from the short way.
 func mostlyReading(t *rapid.T) []ledger.Record {
-	var recs []ledger.Record
-	ms, position, offset := int64(1000), int64(0), int64(1000)
-	rare := func() bool { return rapid.IntRange(0, 19).Draw(t, "rare") == 0 }
-	for range rapid.IntRange(1, 40).Draw(t, "events") {
+	ofRows, ofEvents := rapid.IntRange(0, 10).Draw(t, "odd rows"), rapid.IntRange(0, 5).Draw(t, "odd events")
+	ms, position, offset := int64(1000), int64(0), int64(0)
+	recs := make([]ledger.Record, rapid.IntRange(1, 40).Draw(t, "events"))
+	for n := range recs {
 		ms += rapid.Int64Range(0, 3000).Draw(t, "pause")
-		ev := ledger.Event{Cluster: "c", Group: "g", Kind: ledger.KindCommitted, Time: ledger.AtMillis(ms)}
-		ev.Source.Kind = rapid.SampledFrom([]ledger.SourceKind{ledger.SourceTail, ledger.SourceTail, ledger.SourceTail, ledger.SourceManager}).Draw(t, "source")
-		ev.Source.Offset = position
-		switch {
-		case rare():
-			ev.Kind = rapid.SampledFrom([]ledger.Kind{ledger.KindDeleted, ledger.KindReset}).Draw(t, "kind")
-		case rare():
-			ev.Source.Kind, ev.NotBefore = ledger.SourcePoll, ledger.AtMillis(ms-1)
-		case rare():
-			ev.Source = ledger.Source{Kind: ledger.SourceTail, Offset: position, Transactional: true}
-		case rare():
-			members := []ledger.Member{{ID: "m", Assigned: []ledger.TopicPartitions{{Topic: "t", Partitions: []int32{1}}}}}
-			ev.Kind, ev.Source.Kind = ledger.KindGroup, ledger.SourceTail
-			ev.Membership = &ledger.Membership{RecordType: recordClassicGroup, Members: members[:rapid.IntRange(0, 1).Draw(t, "members")]}
-			recs = append(recs, ledger.Record{Seq: uint64(len(recs) + 1), Event: ev})
-			continue
-		}
 		offset += rapid.Int64Range(0, 300).Draw(t, "moved")
+		ev := ledger.Event{Cluster: "c", Group: "g", Kind: ledger.KindCommitted, Time: ledger.AtMillis(ms),
+			Source: ledger.Source{Kind: ledger.SourceTail, Offset: position}}
 		for p := range rapid.Int32Range(1, 6).Draw(t, "rows") {
 			r := ledger.Offset{Topic: "t", TopicID: uuid.UUID{1}, Partition: p, At: offset, SourceOffset: position,
 				CommitTime: ev.Time, Effective: ev.Time}
-			if rare() {
-				rareRow(t, &r)
+			if rapid.IntRange(0, 7).Draw(t, "odd") == 0 {
+				oddRow(t, ofRows, &r)
 			}
 			ev.Offsets = append(ev.Offsets, r)
 			position++
 		}
-		recs = append(recs, ledger.Record{Seq: uint64(len(recs) + 1), Event: ev})
+		if rapid.IntRange(0, 7).Draw(t, "odd") == 0 {
+			oddEvent(t, ofEvents, &ev)
+		}
+		appended := time.UnixMilli(ms + rapid.Int64Range(0, 5000).Draw(t, "appended"))
+		recs[n] = ledger.Record{Seq: uint64(n + 1), Appended: appended, Event: ev}
 	}
 	return recs
 }
