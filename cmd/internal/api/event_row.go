@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"strconv"
 
 	"github.com/offsetledger/offsetledger/ledger"
 )
@@ -65,6 +66,9 @@ type EventOffset struct {
 	Time         Time    `json:"time"`
 	SourceOffset int64   `json:"source_offset"`
 	ErrorCode    int16   `json:"error_code"`
+	// Flags are oddities of the row that change nothing: trailing-bytes, no-metadata, or
+	// flag-N for bit N of a version that is newer than this one.
+	Flags []string `json:"flags,omitempty"`
 }
 
 func eventRow(rec *ledger.Record) (EventRow, error) {
@@ -148,11 +152,30 @@ func eventOffsets(ev *ledger.Event, offsets []ledger.Offset) []EventOffset {
 		rows[i] = EventOffset{
 			Topic: Text(o.Topic), TopicID: topicID(o.TopicID), Partition: o.Partition, Offset: o.At, LeaderEpoch: epoch(o.LeaderEpoch),
 			Metadata: Text(o.Metadata), CommitTime: Time{o.CommitTime}, ExpireTime: Time{o.ExpireTime},
-			Time: Time{o.Effective}, SourceOffset: o.SourceOffset, ErrorCode: o.ErrorCode,
+			Time: Time{o.Effective}, SourceOffset: o.SourceOffset, ErrorCode: o.ErrorCode, Flags: flags(o.Flags),
 		}
 		if !o.Effective.Known() {
 			rows[i].Time = Time{ev.Time}
 		}
 	}
 	return rows
+}
+
+// flags names the flags of a row, nil if it has none.
+func flags(f ledger.Flags) []string {
+	var names []string
+	for bit := 0; f != 0; bit, f = bit+1, f>>1 {
+		if f&1 == 0 {
+			continue
+		}
+		switch ledger.Flags(1) << bit {
+		case ledger.FlagTrailingBytes:
+			names = append(names, "trailing-bytes")
+		case ledger.FlagNoMetadata:
+			names = append(names, "no-metadata")
+		default:
+			names = append(names, "flag-"+strconv.Itoa(bit))
+		}
+	}
+	return names
 }
