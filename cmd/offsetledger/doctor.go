@@ -191,7 +191,10 @@ func reportAccess(k config.Kafka, access *kafka.Access) *kafkaReport {
 		Brokers: k.String(), Capture: access.Mode, Why: access.Why, OldestRecord: api.Time{Time: access.Oldest},
 	}
 	if access.ClusterID != "" {
-		r.ClusterID, r.SourcePartitions = &access.ClusterID, &access.Source
+		r.ClusterID = &access.ClusterID
+	}
+	if access.Source > 0 || access.OK() {
+		r.SourcePartitions = &access.Source // 0 of a topic that may not be seen says nothing
 	}
 	if allowed(access, kafka.RightListGroups) {
 		r.Groups = &access.Groups

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
 	"github.com/offsetledger/offsetledger/cmd/internal/table"
@@ -34,8 +33,9 @@ func (a *app) printAccess(k *kafkaReport) error {
 	fmt.Fprintf(a.stdout, "KAFKA    %s   cluster %s\n", k.Brokers, id)
 	fmt.Fprintf(a.stdout, "CAPTURE  %s: %s\n", k.Capture, k.Why)
 	if k.ClusterID != nil {
-		fmt.Fprintf(a.stdout, "HOLDS    %s groups, %s topics, %s partitions; __consumer_offsets has %d partitions, oldest record %s\n",
-			counted(k.Groups), counted(k.Topics), counted(k.Partitions), *k.SourcePartitions, k.OldestRecord)
+		fmt.Fprintf(a.stdout, "HOLDS    %s, %s, %s; __consumer_offsets has %s, oldest record %s\n",
+			counted(k.Groups, "group"), counted(k.Topics, "topic"), counted(k.Partitions, "partition"),
+			counted(k.SourcePartitions, "partition"), k.OldestRecord)
 	}
 	if k.RowsPerSecond != nil {
 		fmt.Fprintf(a.stdout, "EXPECT   %.1f MB a day, at the %.0f rows a second of the last %s and %d bytes a row\n",
@@ -84,10 +84,10 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// counted is a number that may not be known.
-func counted(n *int) string {
+// counted is a number of things that may not be known.
+func counted[N int | int32](n *N, what string) string {
 	if n == nil {
-		return "unknown"
+		return "unknown " + what + "s"
 	}
-	return strconv.Itoa(*n)
+	return count(int(*n), what)
 }

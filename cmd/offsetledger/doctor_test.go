@@ -45,7 +45,7 @@ func settled(text string) string {
 
 const doctorTable = `KAFKA    BROKER PLAINTEXT   cluster kfake
 CAPTURE  tail: the principal may read __consumer_offsets
-HOLDS    1 groups, 1 topics, 2 partitions; __consumer_offsets has 4 partitions, oldest record TIME
+HOLDS    1 group, 1 topic, 2 partitions; __consumer_offsets has 4 partitions, oldest record TIME
 EXPECT   RATE MB a day, at the 0 rows a second of the last 2s and 15 bytes a row
 RIGHT                          ANSWER  NEEDED  DETAIL
 reach the cluster              yes     yes     Kafka cluster kfake, 1 brokers
@@ -114,13 +114,17 @@ func TestDoctorWithoutTheRightToRead(t *testing.T) {
 	}
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.EnableSASL(), kfake.EnableACLs(),
 		kfake.SeedTopics(2, "t"), kfake.SeedTopics(4, kafkatest.OffsetsTopic), kfake.User("PLAIN", "capture", "secret",
-			describe(kmsg.ACLResourceTypeTopic, "*"), describe(kmsg.ACLResourceTypeGroup, "*"), describe(kmsg.ACLResourceTypeCluster, "kafka-cluster")))
+			describe(kmsg.ACLResourceTypeTopic, "*"), describe(kmsg.ACLResourceTypeGroup, "*"), describe(kmsg.ACLResourceTypeCluster, "kafka-cluster")),
+		kfake.User("PLAIN", "blind", "secret"))
 	require.NoError(t, err)
 	defer cluster.Close()
-	properties := filepath.Join(t.TempDir(), "client.properties")
-	require.NoError(t, os.WriteFile(properties, []byte("security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"+
-		`sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="capture" password="secret";`+"\n"), 0o600))
-	at := []string{"-B", cluster.ListenAddrs()[0], "--command-config", properties}
+	as := func(user string) []string {
+		properties := filepath.Join(t.TempDir(), "client.properties")
+		require.NoError(t, os.WriteFile(properties, []byte("security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"+
+			`sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="`+user+`" password="secret";`+"\n"), 0o600))
+		return []string{"-B", cluster.ListenAddrs()[0], "--command-config", properties}
+	}
+	at := as("capture")
 
 	const missing = "read __consumer_offsets: TOPIC_AUTHORIZATION_FAILED: Not authorized to access topics: [Topic authorization failed.]; " +
 		"mend: kafka-acls --add --allow-principal User:NAME --operation Read --topic __consumer_offsets\n"
@@ -128,12 +132,19 @@ func TestDoctorWithoutTheRightToRead(t *testing.T) {
 	require.Regexp(t, `(?m)^CAPTURE  none: the principal may not read __consumer_offsets$`, stdout)
 	require.Regexp(t, `(?m)^read __consumer_offsets +no +yes `, stdout)
 	require.Regexp(t, `(?m)^list groups +yes +no `, stdout)
+	require.Regexp(t, `(?m)^HOLDS .*; __consumer_offsets has 4 partitions, oldest record -$`, stdout)
 	require.Equal(t, "error: the daemon cannot do without: "+missing, stderr)
 
 	dir := filepath.Join(t.TempDir(), "ledger")
 	r := launch(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", dir}, at...)...)
 	require.Equal(t, exitFailed, r.wait(), "%s", &r.stderr)
 	require.Contains(t, r.stderr.String(), missing)
+
+	// Who may not even see the topic cannot tell that it has no partitions.
+	stdout, _ = examine(t, exitCheck, as("blind")...)
+	require.Regexp(t, `(?m)^HOLDS .*; __consumer_offsets has unknown partitions, oldest record -$`, stdout)
+	stdout, _ = examine(t, exitCheck, append(as("blind"), "-o", "json")...)
+	require.Contains(t, stdout, `"source_partitions":null`)
 }
 
 // Beside a daemon the stream is looked at through it, whether its directory or its address is

@@ -79,6 +79,8 @@ func (a *app) coverageNote(e *api.Envelope) {
 		a.note("note: %s: %s", cluster, c.Problem)
 	}
 	switch {
+	case e.Known == "unknown" && e.Why != "":
+		a.note("note: %s: nothing is known of that moment: %s", cluster, e.Why)
 	case e.Known != "stale":
 	case c.BehindSeconds == nil && c.Through.Known():
 		a.note("note: %s: nothing is capturing into this ledger; what it says is true up to %s", cluster, c.Through)
