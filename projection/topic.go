@@ -2,6 +2,8 @@ package projection
 
 import (
 	"encoding/binary"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -83,6 +85,23 @@ func (c *cluster) closeOffsets(name string, info *ledger.TopicInfo) {
 			}
 		}
 	}
+}
+
+// Committed returns the partitions in which some group of a cluster has an offset, in no order.
+func (s *State) Committed(cluster string) []ledger.TopicPartition {
+	c := s.clusters[cluster]
+	if c == nil {
+		return nil
+	}
+	seen := map[ledger.TopicPartition]struct{}{}
+	for _, g := range c.groups {
+		g.cells(func(t *groupTopic, cl *cell) {
+			if cl.has(flagExists) {
+				seen[ledger.TopicPartition{Topic: t.name, Partition: cl.partition}] = struct{}{}
+			}
+		})
+	}
+	return slices.Collect(maps.Keys(seen))
 }
 
 // foldOpaque looks whether an undecodable record is about a known offset: then what the

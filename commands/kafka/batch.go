@@ -97,6 +97,9 @@ func estimateMembers(m *ledger.Membership) int {
 	return n
 }
 
+		for i := range w.Unanswered {
+			n += valueBytes + len(w.Unanswered[i].Topic) + 5*len(w.Unanswered[i].Partitions)
+		}
 func estimateMember(m *ledger.Member) int {
 	n := valueBytes + len(m.ID) + len(m.InstanceID) + len(m.ClientID) + len(m.Host)
 	for _, topic := range m.Subscriptions {

@@ -21,6 +21,8 @@ type GroupFacts interface {
 	// a partition of __consumer_offsets, once everything up to sequence seq is folded. Of the
 	// keys NotBefore is not used.
 	AppliedFrom(ctx context.Context, seq uint64, partition int32, position int64) ([]OffsetKey, error)
+	// Committed returns the partitions in which some group has an offset.
+	Committed() []ledger.TopicPartition
 }
 
 // retention is what tells an expired offset from one that somebody deleted.

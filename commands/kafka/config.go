@@ -47,7 +47,7 @@ type TailConfig struct {
 	// groups have committed to: of those watermarks are observed. Of the rows only topic and
 	// partition count. What capture meets itself is added.
 	Topics    map[string]ledger.TopicInfo
-	Committed []ledger.Offset
+	Committed []ledger.TopicPartition
 	// Retention is offsets.retention.minutes of the brokers; 0 asks them.
 	Retention time.Duration
 	// Interval is the time between two observations of watermarks; 0 is 10 s.

@@ -34,6 +34,12 @@ func (f ViewFacts) AppliedFrom(ctx context.Context, seq uint64, partition int32,
 }
 
 // TakeUp makes capture go on where the folded ledger says that it stands: it sets Resume,
+// Committed returns the partitions in which some group has an offset.
+func (f ViewFacts) Committed() (all []ledger.TopicPartition) {
+	f.View.Read(func(s *projection.State) { all = s.Committed(f.Cluster) })
+	return all
+}
+
 // Topics and Committed. The state must hold everything that is in the ledger.
 func (c *TailConfig) TakeUp(s *projection.State) {
 	if at, ok := s.Cursor(c.Cluster, ledger.CursorShardAll); ok {
@@ -46,11 +52,23 @@ func (c *TailConfig) TakeUp(s *projection.State) {
 	for _, t := range s.Topics(c.Cluster) {
 		c.Topics[t.Name] = ledger.TopicInfo{TopicID: t.ID, Partitions: t.Partitions, Deleted: t.DeletedAt.Known()}
 	}
-	c.Committed = nil
-	for _, g := range s.Groups(c.Cluster) {
-		for _, p := range s.Partitions(c.Cluster, g.Name) {
-			if p.Committed.Exists {
-				c.Committed = append(c.Committed, ledger.Offset{Topic: p.Topic, Partition: p.Partition})
+	c.Committed = s.Committed(c.Cluster)
+}
+
+// toldBehindHoles returns the keys of which there is a gap behind a hole of lines.
+func toldBehindHoles(s *projection.State, cluster string, lines []ledger.SourceLine) map[int32][]OffsetKey {
+	told := map[int32][]OffsetKey{}
+	for i := range lines {
+		h := lines[i].Hole
+		if h == nil {
+			continue
+		}
+		for _, gap := range s.Gaps(cluster, nil, projection.Interval{From: h.From, To: ledger.AtMillis(math.MaxInt64)}) {
+			if !gap.OfGroup || gap.SourcePartition != lines[i].Partition || gap.First != h.First || gap.From != h.From {
+				continue
+			}
+			for _, k := range gap.Keys {
+				told[gap.SourcePartition] = append(told[gap.SourcePartition], OffsetKey{Group: gap.Group, Topic: k.Topic, Partition: k.Partition})
 			}
 		}
 	}

@@ -108,6 +108,8 @@ func TestDeletionsOfADeletedTopic(t *testing.T) {
 			e.Offsets = append(e.Offsets, ledger.Offset{Topic: topic})
 		}
 		return e
+func (facts) Committed() []ledger.TopicPartition { return nil }
+
 	}
 	events := []ledger.Event{
 		event(ledger.CauseDeleted, "gone"), event(ledger.CauseUnknown, "gone", "gone"),

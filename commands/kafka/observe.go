@@ -25,6 +25,8 @@ type observation struct {
 
 	tick   bool // time for a complete cursor
 	events []ledger.Event
+	// taken is closed once the events of a tick are on their way to the log, or dropped.
+	taken chan struct{}
 }
 
 // observeEnds asks, at short intervals, where the source partitions end. It never holds up the
@@ -45,29 +47,51 @@ func (t *Tail) observeEnds(ctx context.Context) error {
 	})
 }
 
+// retainEvery is after how many observations of watermarks the fold is asked which partitions
+// groups still have offsets in.
+const retainEvery = 30
+
 // observeWatermarks asks, at the interval of the configuration, how far the logs of the
 // groups' topics reach. What it could not learn is asked again the next time.
 func (t *Tail) observeWatermarks(ctx context.Context) error {
+	told, n := "", 0
 	return t.every(ctx, t.cfg.Interval, func() observation {
-		o := observation{tick: true}
+		if n++; n%retainEvery == 0 && t.cfg.Facts != nil {
+			t.watermarks.Retain(t.cfg.Facts.Committed())
+		}
+		o := observation{tick: true, taken: make(chan struct{})}
 		var err error
 		o.events, err = t.watermarks.Observe(ctx, t.cfg.Clock())
+		problem := ""
 		if err != nil && ctx.Err() == nil {
+			problem = err.Error()
+		}
+		if problem != "" && problem != told {
 			t.cfg.Logger.Warn("watermarks are not all known", "cluster", t.cfg.Cluster, "err", err)
 		}
+		told = problem
 		return o
 	})
 }
 
 // every gives what ask returns to the reading goroutine, at intervals and once at the start.
+// While that has a tick in hand nothing is asked.
 func (t *Tail) every(ctx context.Context, interval time.Duration, ask func() observation) error {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
+		o := ask()
 		select {
-		case t.observed <- ask():
+		case t.observed <- o:
 		case <-ctx.Done():
 			return ctx.Err()
+		}
+		if o.taken != nil {
+			select {
+			case <-o.taken:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 		select {
 		case <-ticker.C:
@@ -81,14 +105,15 @@ func (t *Tail) every(ctx context.Context, interval time.Duration, ask func() obs
 func (t *Tail) takeObservation(ctx context.Context, o observation) error {
 	switch {
 	case o.err != nil:
-		t.board.update(func(s *Status) { s.KafkaError = o.err })
+		t.board.fault(o.err)
 		return nil
 	case o.tick:
+		defer close(o.taken)
 		return t.takeTick(ctx, o.events)
 	}
 	if t.lastFault == nil || time.Since(t.faultAt) > faultMemory {
 		t.lastFault = nil
-		t.board.update(func(s *Status) { s.KafkaError = nil })
+		t.board.fault(nil)
 	}
 	if o.topicID != uuid.Nil && o.topicID != t.topicID {
 		if err := t.recreated(ctx, o.topicID); err != nil {
@@ -110,7 +135,10 @@ func (t *Tail) takeObservation(ctx context.Context, o observation) error {
 // to a moment can end, and that a second capture of the cluster is found out.
 func (t *Tail) takeTick(ctx context.Context, events []ledger.Event) error {
 	if len(t.lines) == 0 {
-		return nil // nobody has ever committed, so there is nothing to observe either
+		// Nobody commits, and without a line there is no cursor to store events with. Once
+		// there is one, all that these events say is said again.
+		t.watermarks.Reset()
+		return nil
 	}
 	for _, e := range events {
 		t.shared.out.add(e)

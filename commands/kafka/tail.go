@@ -95,7 +95,7 @@ func (t *Tail) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("capture %s: %w", t.cfg.Cluster, err)
 	}
-	t.watermarks.Track(t.cfg.Committed)
+	t.watermarks.Retain(t.cfg.Committed)
 
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return t.append(ctx) })

@@ -65,8 +65,9 @@ func describeTopics(ctx context.Context, client *kgo.Client, topics []string) (m
 // topicState is what has been told of a topic.
 type topicState struct {
 	ledger.TopicInfo
-	seen   ledger.Time // when it was last there
-	misses int         // answers in a row that said it does not exist
+	seen   ledger.Time         // when it was last there
+	misses int                 // answers in a row that said it does not exist
+	rows   map[int32]logBounds // of each partition, as the last event about it said
 }
 
 // missesOfDeleted is the number of answers in a row that have to say that a topic does not
@@ -103,7 +104,7 @@ func (s *topicState) take(a topicAnswer, at ledger.Time) (changed bool) {
 		if s.Deleted || s.misses < missesOfDeleted {
 			return false
 		}
-		s.TopicInfo = ledger.TopicInfo{TopicID: s.TopicID, Deleted: true}
+		s.TopicInfo, s.rows = ledger.TopicInfo{TopicID: s.TopicID, Deleted: true}, nil
 		return true
 	}
 	if a.err != nil {
@@ -116,6 +117,9 @@ func (s *topicState) take(a topicAnswer, at ledger.Time) (changed bool) {
 	if !s.Deleted && !now.Recreated && s.TopicID == a.id && s.Partitions == a.partitions {
 		return false
 	}
+	if s.TopicID != now.TopicID {
+		s.rows = nil // not the same log
+	}
 	s.TopicInfo = now
 	return true
 }
@@ -124,4 +128,25 @@ func (s *topicState) take(a topicAnswer, at ledger.Time) (changed bool) {
 func (o *Observer) Gone(topic string) bool {
 	s := o.topics[topic]
 	return s != nil && s.Deleted
+}
+
+// keptTopics is how many topics that nothing is asked about are remembered, so that one made
+// again is known for what it is. A fold that has met its id knows it anyway.
+const keptTopics = 10_000
+
+// forget drops what was told of partitions and topics that are no longer asked about.
+func (o *Observer) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.shrunk {
+		return
+	}
+	o.shrunk = false
+	for topic, s := range o.topics {
+		tracked := o.tracked[topic]
+		maps.DeleteFunc(s.rows, func(p int32, _ logBounds) bool { _, ok := tracked[p]; return !ok })
+	}
+	if len(o.topics)-len(o.tracked) > keptTopics {
+		maps.DeleteFunc(o.topics, func(topic string, _ *topicState) bool { return o.tracked[topic] == nil })
+	}
 }

@@ -50,16 +50,18 @@ func (c *ObserverConfig) validate() error {
 // committed to, and what has become of their topics. It tells each thing once: what has not
 // changed makes no event.
 //
-// Track may be called at any time; the other methods by one goroutine.
+// Track and Retain may be called at any time; the other methods by one goroutine.
 type Observer struct {
 	cfg ObserverConfig
 
-	mu      sync.Mutex
-	tracked map[string]map[int32]struct{} // partitions by topic, guarded by mu
+	mu sync.Mutex
+	// tracked are the partitions to ask about, by topic: true for those that were tracked
+	// since the last Retain. It is guarded by mu.
+	tracked map[string]map[int32]bool
+	shrunk  bool // tracked has lost some since forget last looked
 
 	topics map[string]*topicState
-	told   map[ledger.TopicPartition]ledger.Watermark // as the last event about each said
-	left   [ledger.WatermarkShards]int                // events of the shard before a complete one
+	shards [ledger.WatermarkShards]shardTold
 }
 
 // NewObserver returns an Observer that has observed nothing yet: the first event of every
@@ -74,7 +76,7 @@ func NewObserver(cfg ObserverConfig) (*Observer, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second
 	}
-	o := &Observer{cfg: cfg, tracked: map[string]map[int32]struct{}{}}
+	o := &Observer{cfg: cfg, tracked: map[string]map[int32]bool{}}
 	o.Reset()
 	return o, nil
 }
@@ -86,8 +88,7 @@ func (o *Observer) Reset() {
 	for name, info := range o.cfg.Topics {
 		o.topics[name] = &topicState{TopicInfo: info}
 	}
-	o.told = map[ledger.TopicPartition]ledger.Watermark{}
-	o.left = [ledger.WatermarkShards]int{}
+	o.shards = [ledger.WatermarkShards]shardTold{}
 }
 
 // Track makes the partitions of rows ones that a group has committed to. Only topic and
@@ -95,27 +96,48 @@ func (o *Observer) Reset() {
 func (o *Observer) Track(rows []ledger.Offset) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var topic string
-	var partitions map[int32]struct{}
 	for i := range rows {
-		if row := &rows[i]; partitions == nil || row.Topic != topic {
-			topic, partitions = row.Topic, o.tracked[row.Topic]
-			if partitions == nil {
-				partitions = map[int32]struct{}{}
-				o.tracked[topic] = partitions
+		o.track(rows[i].Topic, rows[i].Partition, true)
+	}
+}
+
+func (o *Observer) track(topic string, partition int32, lately bool) {
+	partitions := o.tracked[topic]
+	if partitions == nil {
+		partitions = map[int32]bool{}
+		o.tracked[topic] = partitions
+	}
+	if lately || !partitions[partition] {
+		partitions[partition] = lately
+	}
+}
+
+// Retain takes over which partitions groups have offsets in, as a fold knows it: what is not
+// among them is no longer asked about, unless it was tracked since the Retain before, since
+// the fold may be behind.
+func (o *Observer) Retain(committed []ledger.TopicPartition) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := o.tracked
+	o.shrunk = true
+	o.tracked = make(map[string]map[int32]bool, len(before))
+	for topic, partitions := range before {
+		for p, lately := range partitions {
+			if lately {
+				o.track(topic, p, false)
 			}
 		}
-		if _, ok := partitions[rows[i].Partition]; !ok {
-			partitions[rows[i].Partition] = struct{}{}
-		}
+	}
+	for _, tp := range committed {
+		o.track(tp.Topic, tp.Partition, false)
 	}
 }
 
 // Observe asks once. It returns topic events and watermarks events to be appended together;
 // their effective time is now, their IDs are the appender's to make.
 //
-// What could not be observed is in no event, and the error, a [*ObservationError] unless
-// nothing could be asked at all, says so beside the events of what could.
+// What could not be observed is named in the events of what could, as unanswered, and the
+// error says so beside them: an [*ObservationError], unless nothing could be asked at all.
 func (o *Observer) Observe(ctx context.Context, now time.Time) ([]ledger.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.cfg.Timeout)
 	defer cancel()
@@ -132,10 +154,8 @@ func (o *Observer) Observe(ctx context.Context, now time.Time) ([]ledger.Event, 
 	events := o.topicEvents(described, at)
 	asked := o.present(wanted, described, failed)
 	rows := listWatermarks(ctx, o.cfg.Client, asked, failed)
-	for i := range rows {
-		rows[i].TopicID = described[rows[i].Topic].id
-	}
-	events = append(events, o.watermarkEvents(rows, at)...)
+	events = append(events, o.watermarkEvents(rows, failed.partitions, at)...)
+	o.forget()
 	if failed.Failed > 0 {
 		return events, failed
 	}
@@ -154,7 +174,8 @@ func (o *Observer) wanted() map[string][]int32 {
 }
 
 // present returns the partitions of wanted that exist. Those that no longer do are not
-// failures: there is nothing of theirs to observe.
+// failures: there is nothing of theirs to observe. Of a topic that is gone nothing is asked
+// any more, until a group commits to it or a fold says that one has an offset there.
 func (o *Observer) present(wanted map[string][]int32, described map[string]topicAnswer, failed *ObservationError) map[string][]int32 {
 	all := map[string][]int32{}
 	for topic, partitions := range wanted {
@@ -162,7 +183,12 @@ func (o *Observer) present(wanted map[string][]int32, described map[string]topic
 		if answer.err != nil {
 			if !o.Gone(topic) {
 				failed.add(topic, partitions, answer.err)
+				continue
 			}
+			o.mu.Lock()
+			delete(o.tracked, topic)
+			o.shrunk = true
+			o.mu.Unlock()
 			continue
 		}
 		partitions = slices.DeleteFunc(partitions, func(p int32) bool { return p < 0 || p >= answer.partitions })
@@ -171,67 +197,4 @@ func (o *Observer) present(wanted map[string][]int32, described map[string]topic
 		}
 	}
 	return all
-}
-
-// watermarkEvents makes one event of each shard that has something to tell.
-func (o *Observer) watermarkEvents(rows []ledger.Watermark, at ledger.Time) []ledger.Event {
-	var shards [ledger.WatermarkShards][]ledger.Watermark
-	for _, row := range rows {
-		shard := ledger.WatermarkShard(row.Topic)
-		shards[shard] = append(shards[shard], row)
-	}
-	var events []ledger.Event
-	for shard, rows := range shards {
-		changed := o.changed(rows)
-		if len(changed) == 0 {
-			continue
-		}
-		w := &ledger.Watermarks{Shard: int32(shard), Rows: changed}
-		if o.left[shard] == 0 {
-			w.Complete, w.Rows = true, rows
-			o.left[shard] = o.cfg.CompleteEvery
-		}
-		o.left[shard]--
-		events = append(events, ledger.Event{
-			Kind: ledger.KindWatermarks, Cluster: o.cfg.Cluster, Time: at,
-			Source: ledger.Source{Kind: ledger.SourcePoll}, Watermarks: w,
-		})
-	}
-	return events
-}
-
-// changed returns the rows that differ from what was told of their partitions, and takes them
-// as told.
-func (o *Observer) changed(rows []ledger.Watermark) []ledger.Watermark {
-	var changed []ledger.Watermark
-	for _, row := range rows {
-		tp := ledger.TopicPartition{Topic: row.Topic, Partition: row.Partition}
-		if told, ok := o.told[tp]; !ok || told != row {
-			o.told[tp] = row
-			changed = append(changed, row)
-		}
-	}
-	return changed
-}
-
-// ObservationError says that some partitions could not be observed.
-type ObservationError struct {
-	Failed int                   // partitions
-	First  ledger.TopicPartition // one of them
-	Err    error                 // why that one failed
-}
-
-func (e *ObservationError) Error() string {
-	return fmt.Sprintf("observe watermarks: %d partitions failed, among them %s/%d: %v",
-		e.Failed, e.First.Topic, e.First.Partition, e.Err)
-}
-
-// Unwrap returns the error of the partition that is named.
-func (e *ObservationError) Unwrap() error { return e.Err }
-
-func (e *ObservationError) add(topic string, partitions []int32, err error) {
-	if e.Failed == 0 && len(partitions) > 0 {
-		e.First, e.Err = ledger.TopicPartition{Topic: topic, Partition: slices.Min(partitions)}, err
-	}
-	e.Failed += len(partitions)
 }

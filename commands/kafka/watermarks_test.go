@@ -2,7 +2,10 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,7 +156,7 @@ func TestObserveTellsWhatChanged(t *testing.T) {
 	require.Empty(t, events)
 
 	f.produce(t, "orders", 1, 1)
-	changed := ledger.Watermark{Topic: "orders", TopicID: id, Partition: 1, LastStable: 3, LogEnd: 3}
+	changed := ledger.Watermark{Topic: "orders", Partition: 1, LastStable: 3, LogEnd: 3}
 	events, err = o.Observe(within(t), tick(3))
 	require.NoError(t, err)
 	require.Len(t, events, 1)
@@ -195,11 +198,17 @@ func TestObserveLastStableAndStart(t *testing.T) {
 	require.NoError(t, txn.EndTransaction(within(t), kgo.TryAbort))
 }
 
-// What cannot be observed is in no event, and is reported beside what can.
+// What cannot be observed is named as unanswered, and reported beside what can. The event is
+// not complete, and the first one without a failure is.
 func TestObserveReportsFailures(t *testing.T) {
 	f := startKafka(t, kfake.SeedTopics(2, "orders", "payments"))
+	var failing atomic.Bool
+	failing.Store(true)
 	f.ControlKey(int16(kmsg.ListOffsets), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		f.KeepControl()
+		if !failing.Load() {
+			return nil, nil, false
+		}
 		return failPartition(r.(*kmsg.ListOffsetsRequest), "payments", 1), nil, true
 	})
 	o := newObserver(t, f, nil)
@@ -219,6 +228,98 @@ func TestObserveReportsFailures(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, []string{"orders/0 7..7", "orders/1 7..7", "payments/0 7..7"}, told)
+	requireValid(t, events)
+	require.Equal(t, map[string]*ledger.Watermarks{
+		"orders": {Complete: true}, "payments": {Unanswered: []ledger.TopicPartitions{{Topic: "payments", Partitions: []int32{1}}}},
+	}, withoutRows(events))
+
+	events, err = o.Observe(within(t), tick(2))
+	require.ErrorAs(t, err, &failed)
+	require.Empty(t, events, "nothing is new")
+
+	failing.Store(false)
+	events, err = o.Observe(within(t), tick(3))
+	require.NoError(t, err)
+	require.Equal(t, map[string]*ledger.Watermarks{"orders": {}, "payments": {Complete: true}}, withoutRows(events))
+}
+
+// withoutRows are the watermarks of events by the topic of their first row, without shard and rows.
+func withoutRows(events []ledger.Event) map[string]*ledger.Watermarks {
+	all := map[string]*ledger.Watermarks{}
+	for _, e := range ofKind(events, ledger.KindWatermarks) {
+		w := *e.Watermarks
+		topic := w.Rows[0].Topic
+		w.Shard, w.Rows = 0, nil
+		all[topic] = &w
+	}
+	return all
+}
+
+// A failure without a change is told, and so is its end: what is left out counts as answered.
+func TestObserveTellsFailuresWithoutChanges(t *testing.T) {
+	f := startKafka(t, kfake.SeedTopics(2, "payments"))
+	o := newObserver(t, f, nil)
+	o.Track(tracked("payments", 2))
+	_, err := o.Observe(within(t), tick(1))
+	require.NoError(t, err)
+
+	rows := []ledger.Watermark{{Topic: "payments"}}
+	missing := map[string][]int32{"payments": {1}}
+	at := ledger.AtTime(tick(2))
+	events := o.watermarkEvents(rows, missing, at)
+	require.Len(t, events, 1)
+	require.Equal(t, &ledger.Watermarks{Shard: ledger.WatermarkShard("payments"),
+		Unanswered: []ledger.TopicPartitions{{Topic: "payments", Partitions: []int32{1}}}}, events[0].Watermarks)
+	requireValid(t, events)
+	require.Empty(t, o.watermarkEvents(rows, missing, at))
+
+	events = o.watermarkEvents(append(rows, ledger.Watermark{Topic: "payments", Partition: 1}), nil, at)
+	require.Len(t, events, 1)
+	require.Equal(t, &ledger.Watermarks{Shard: ledger.WatermarkShard("payments")}, events[0].Watermarks)
+	requireValid(t, events)
+}
+
+// One of three brokers hangs. What the others lead is told with its new ends, and what it leads
+// is named.
+func TestObserveWhileABrokerHangs(t *testing.T) {
+	f := startKafka(t, kfake.NumBrokers(3), kfake.SeedTopics(6, "orders"))
+	var away atomic.Bool
+	f.ControlKey(int16(kmsg.ListOffsets), func(kmsg.Request) (kmsg.Response, error, bool) {
+		f.KeepControl()
+		if away.Load() && f.CurrentNode() == 1 {
+			return nil, errors.New("broken"), true
+		}
+		return nil, nil, false
+	})
+	var led []int32
+	for p := range int32(6) {
+		if f.LeaderFor("orders", p) == 1 {
+			led = append(led, p)
+		}
+	}
+	require.NotEmpty(t, led)
+	o := newObserver(t, f, func(c *ObserverConfig) { c.Timeout = time.Second })
+	o.Track(tracked("orders", 6))
+	_, err := o.Observe(within(t), tick(1))
+	require.NoError(t, err)
+
+	away.Store(true)
+	for p := range int32(6) {
+		f.produce(t, "orders", p, 1)
+	}
+	events, err := o.Observe(within(t), tick(2))
+	var failed *ObservationError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, len(led), failed.Failed)
+	require.Len(t, events, 1)
+	require.Equal(t, []ledger.TopicPartitions{{Topic: "orders", Partitions: led}}, events[0].Watermarks.Unanswered)
+	require.Len(t, events[0].Watermarks.Rows, 6-len(led))
+
+	away.Store(false)
+	events, err = o.Observe(within(t), tick(3))
+	require.NoError(t, err)
+	require.Len(t, events[0].Watermarks.Rows, len(led))
+	require.Empty(t, events[0].Watermarks.Unanswered)
 }
 
 // failPartition answers 7 to every question but those about one partition.
@@ -252,7 +353,8 @@ func TestObserveTopicDeletedAndMadeAgain(t *testing.T) {
 	f.deleteTopic(t, "orders")
 	events, err := o.Observe(within(t), tick(2))
 	require.ErrorIs(t, err, kerr.UnknownTopicOrPartition)
-	require.Empty(t, events)
+	require.Len(t, events, 1)
+	require.Equal(t, []ledger.TopicPartitions{{Topic: "orders", Partitions: []int32{0, 1}}}, events[0].Watermarks.Unanswered)
 	require.False(t, o.Gone("orders"))
 
 	events, err = o.Observe(within(t), tick(3))
@@ -261,7 +363,7 @@ func TestObserveTopicDeletedAndMadeAgain(t *testing.T) {
 		Kind: ledger.KindTopic, Cluster: "test", Topic: "orders",
 		Time: ledger.AtTime(tick(3)), NotBefore: ledger.AtTime(tick(1)),
 		Source: ledger.Source{Kind: ledger.SourcePoll}, TopicInfo: &ledger.TopicInfo{TopicID: first, Deleted: true},
-	}}, events)
+	}}, ofKind(events, ledger.KindTopic))
 	require.True(t, o.Gone("orders"))
 	requireValid(t, events)
 
@@ -272,10 +374,98 @@ func TestObserveTopicDeletedAndMadeAgain(t *testing.T) {
 	second := f.createTopic(t, "orders", 1)
 	events, err = o.Observe(within(t), tick(5))
 	require.NoError(t, err)
+	require.Empty(t, events, "nobody asks about a topic that is gone")
+	o.Track(tracked("orders", 2))
+	events, err = o.Observe(within(t), tick(6))
+	require.NoError(t, err)
 	require.Equal(t, &ledger.TopicInfo{TopicID: second, Partitions: 1, Recreated: true}, events[0].TopicInfo)
 	require.Equal(t, []ledger.Watermark{{Topic: "orders", TopicID: second}}, events[1].Watermarks.Rows,
 		"of the partitions that it still has")
 	require.False(t, o.Gone("orders"))
+}
+
+// What no group has an offset in any more is left, and so is a topic that is gone. Where a group
+// commits again it is all told anew.
+func TestObserveForgetsWhatNobodyCommits(t *testing.T) {
+	f := startKafka(t, kfake.SeedTopics(2, "orders", "payments"))
+	var asked []string
+	f.ControlKey(int16(kmsg.ListOffsets), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		f.KeepControl()
+		for _, topic := range r.(*kmsg.ListOffsetsRequest).Topics {
+			for _, p := range topic.Partitions {
+				if p.Timestamp == pointLogStart.timestamp {
+					asked = append(asked, fmt.Sprintf("%s/%d", topic.Topic, p.Partition))
+				}
+			}
+		}
+		return nil, nil, false
+	})
+	o := newObserver(t, f, nil)
+	observe := func(n int) []ledger.Event {
+		asked = nil
+		events, err := o.Observe(within(t), tick(n))
+		require.NoError(t, err)
+		slices.Sort(asked)
+		return events
+	}
+	o.Track(tracked("orders", 2))
+	o.Track(tracked("payments", 1))
+	observe(1)
+	require.Equal(t, []string{"orders/0", "orders/1", "payments/0"}, asked)
+
+	committed := []ledger.TopicPartition{{Topic: "orders", Partition: 1}}
+	o.Retain(committed)
+	observe(2)
+	require.Equal(t, []string{"orders/0", "orders/1", "payments/0"}, asked, "the fold may not have them yet")
+	o.Retain(committed)
+	require.Empty(t, observe(3))
+	require.Equal(t, []string{"orders/1"}, asked)
+	require.Len(t, o.topics["orders"].rows, 1)
+	require.Empty(t, o.topics["payments"].rows)
+
+	o.Track(tracked("orders", 1))
+	events := observe(4)
+	require.Equal(t, []string{"orders/0", "orders/1"}, asked)
+	require.Len(t, events, 1)
+	require.Equal(t, []ledger.Watermark{{Topic: "orders", TopicID: o.topics["orders"].TopicID}}, events[0].Watermarks.Rows)
+}
+
+// Topics that come and go for ever do not fill the memory.
+func TestObserverRemembersSoManyTopics(t *testing.T) {
+	o := newObserver(t, startKafka(t), nil)
+	for n := range keptTopics {
+		o.topics[fmt.Sprint(n)] = &topicState{TopicInfo: ledger.TopicInfo{Deleted: true}}
+	}
+	o.topics["orders"] = &topicState{}
+	o.Retain([]ledger.TopicPartition{{Topic: "orders"}})
+	o.forget()
+	require.Len(t, o.topics, keptTopics+1)
+	o.topics["one more"] = &topicState{}
+	o.Retain([]ledger.TopicPartition{{Topic: "orders"}})
+	o.forget()
+	require.Len(t, o.topics, 1)
+	require.NotNil(t, o.topics["orders"])
+}
+
+// Events of a tick that capture could not store, since nothing was ever committed, are told by
+// the next tick.
+func TestTickThatIsDroppedIsToldAgain(t *testing.T) {
+	f := startKafka(t, kfake.SeedTopics(1, "orders"))
+	o := newObserver(t, f, nil)
+	o.Track(tracked("orders", 1))
+	tail := &Tail{watermarks: o, lines: map[int32]*sourceLine{}}
+	tail.shared.out = &batch{}
+	first, err := o.Observe(within(t), tick(1))
+	require.NoError(t, err)
+	require.NoError(t, tail.takeObservation(within(t), observation{tick: true, events: first, taken: make(chan struct{})}))
+	require.Empty(t, tail.shared.out.events)
+
+	tail.lines[0] = newLine(&tail.shared, 0, 0)
+	again, err := o.Observe(within(t), tick(1))
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	require.NoError(t, tail.takeObservation(within(t), observation{tick: true, events: again, taken: make(chan struct{})}))
+	require.Equal(t, again, tail.shared.out.events)
 }
 
 // What happened to topics while nobody looked is noticed from what the ledger knows of them.
