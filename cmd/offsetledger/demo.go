@@ -78,7 +78,7 @@ func (a *app) demo(interrupted context.Context, flags demoFlags) (err error) {
 		return err
 	}
 	defer s.listener.Close()
-	if err := s.openStore(ctx, dir, ""); err != nil {
+	if err := s.openStore(ctx, dir, "", natsListener{}); err != nil {
 		return errors.Join(err, s.close())
 	}
 	defer func() { err = errors.Join(err, s.close()) }()

@@ -27,7 +27,8 @@ The name given with --cluster is part of every subject of the ledger, for ever. 
 out later, and for a broker on this machine, which is called "local".
 
   offsetledger serve -B broker:9092 --cluster prod
-  offsetledger serve -B broker:9093 --command-config client.properties --cluster prod`
+  offsetledger serve -B broker:9093 --command-config client.properties --cluster prod
+  offsetledger serve -B broker:9092 --cluster prod --nats-listen 127.0.0.1:4222   for offset managers`
 
 // defaultListen is where the API listens unless it is told otherwise.
 const defaultListen = "127.0.0.1:8642"
@@ -40,6 +41,7 @@ type serveFlags struct {
 	kafka    config.Flags
 	listen   string
 	nats     string
+	clients  natsListener
 	interval time.Duration
 }
 
@@ -58,6 +60,7 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringVar(&a.dataDir, "data-dir", "", "directory of the ledger (default "+a.defaultDataDir()+")")
 	f.StringVar(&flags.listen, "listen", defaultListen, "address of the HTTP API")
 	f.StringVar(&flags.nats, "nats", "", "URL of a NATS server to store in, instead of the embedded one")
+	flags.clients.register(f)
 	f.DurationVar(&flags.interval, "watermark-interval", 10*time.Second, "time between two looks at the ends of the logs")
 	return cmd
 }
@@ -110,7 +113,7 @@ func (a *app) serve(ctx context.Context, flags serveFlags) (err error) {
 		return fmt.Errorf("listen for HTTP: %w: another daemon may be running; choose an address with --listen", err)
 	}
 	defer s.listener.Close()
-	if err := s.openStore(ctx, dir, flags.nats); err != nil {
+	if err := s.openStore(ctx, dir, flags.nats, flags.clients); err != nil {
 		return errors.Join(err, s.close())
 	}
 	// Whatever writes to the store has ended when run returns.
@@ -122,6 +125,7 @@ func (a *app) serve(ctx context.Context, flags serveFlags) (err error) {
 		}
 		defer withdraw()
 		s.logger.Info("ledger opened", "data_dir", dir)
+		s.announceClients(dir, flags.clients)
 	}
 	g, running := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.run(running, s, k, flags, began, g) })
@@ -243,7 +247,7 @@ func onLoopback(brokers []string) bool {
 		if err != nil {
 			return false
 		}
-		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if !loopbackHost(host) {
 			return false
 		}
 	}

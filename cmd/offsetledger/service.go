@@ -43,10 +43,18 @@ type service struct {
 	fault    fault
 }
 
-// openStore starts the embedded server on dir, or connects to the NATS server at address if
-// there is one, and opens the ledger there. Where there is none it makes one.
-func (s *service) openStore(ctx context.Context, dir, address string) (err error) {
+// openStore starts the embedded server on dir, with a listener for clients if there is to be
+// one, or connects to the NATS server at address, and opens the ledger there. Where there is
+// none it makes one.
+func (s *service) openStore(ctx context.Context, dir, address string, clients natsListener) (err error) {
+	cfg := embedded.Config{Dir: dir, Logger: s.logger}
+	if err := clients.embed(&cfg); err != nil {
+		return err
+	}
 	if address != "" {
+		if clients.address != "" {
+			return usagef("--nats-listen is of the embedded NATS server, and --nats is another: let clients in there")
+		}
 		if s.at, err = withoutSecrets(address); err != nil {
 			return usagef("--nats: %w", err)
 		}
@@ -55,15 +63,15 @@ func (s *service) openStore(ctx context.Context, dir, address string) (err error
 			return fmt.Errorf("connect to NATS at %s: %w", s.at, err)
 		}
 	} else {
-		if s.server, err = embedded.Start(ctx, embedded.Config{Dir: dir, Logger: s.logger}); err != nil {
+		if s.server, err = embedded.Start(ctx, cfg); err != nil {
 			return err
 		}
 		s.conn = s.server.Conn()
 	}
-	cfg := stream.Config{Logger: s.logger}
-	s.log, err = stream.Open(ctx, s.conn, cfg)
+	storing := stream.Config{Logger: s.logger}
+	s.log, err = stream.Open(ctx, s.conn, storing)
 	if errors.Is(err, stream.ErrNotFound) {
-		s.log, err = stream.Create(ctx, s.conn, cfg)
+		s.log, err = stream.Create(ctx, s.conn, storing)
 	}
 	return err
 }
