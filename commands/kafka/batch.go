@@ -82,6 +82,9 @@ func estimate(e *ledger.Event) int {
 		for i := range w.Rows {
 			n += valueBytes + len(w.Rows[i].Topic)
 		}
+		for i := range w.Unanswered {
+			n += valueBytes + len(w.Unanswered[i].Topic) + 5*len(w.Unanswered[i].Partitions)
+		}
 	}
 	if m := e.Membership; m != nil {
 		n += estimateMembers(m)
@@ -97,9 +100,6 @@ func estimateMembers(m *ledger.Membership) int {
 	return n
 }
 
-		for i := range w.Unanswered {
-			n += valueBytes + len(w.Unanswered[i].Topic) + 5*len(w.Unanswered[i].Partitions)
-		}
 func estimateMember(m *ledger.Member) int {
 	n := valueBytes + len(m.ID) + len(m.InstanceID) + len(m.ClientID) + len(m.Host)
 	for _, topic := range m.Subscriptions {

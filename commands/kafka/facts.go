@@ -33,13 +33,13 @@ func (f ViewFacts) AppliedFrom(ctx context.Context, seq uint64, partition int32,
 	return keys, nil
 }
 
-// TakeUp makes capture go on where the folded ledger says that it stands: it sets Resume,
 // Committed returns the partitions in which some group has an offset.
 func (f ViewFacts) Committed() (all []ledger.TopicPartition) {
 	f.View.Read(func(s *projection.State) { all = s.Committed(f.Cluster) })
 	return all
 }
 
+// TakeUp makes capture go on where the folded ledger says that it stands: it sets Resume,
 // Topics and Committed. The state must hold everything that is in the ledger.
 func (c *TailConfig) TakeUp(s *projection.State) {
 	if at, ok := s.Cursor(c.Cluster, ledger.CursorShardAll); ok {

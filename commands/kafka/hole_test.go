@@ -53,6 +53,8 @@ func (f facts) RetainedFrom(group string, _ ledger.TopicPartition) (ledger.Time,
 
 func (facts) AppliedFrom(context.Context, uint64, int32, int64) ([]OffsetKey, error) { return nil, nil }
 
+func (facts) Committed() []ledger.TopicPartition { return nil }
+
 func factsOf(f facts) GroupFacts { return f }
 
 // Kafka records no cause of a deletion. It is concluded from how long the offset was kept and
@@ -108,8 +110,6 @@ func TestDeletionsOfADeletedTopic(t *testing.T) {
 			e.Offsets = append(e.Offsets, ledger.Offset{Topic: topic})
 		}
 		return e
-func (facts) Committed() []ledger.TopicPartition { return nil }
-
 	}
 	events := []ledger.Event{
 		event(ledger.CauseDeleted, "gone"), event(ledger.CauseUnknown, "gone", "gone"),
