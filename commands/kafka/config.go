@@ -35,9 +35,12 @@ type Resume struct {
 type TailConfig struct {
 	// Options say how to reach the Kafka cluster: seeds, TLS, SASL, client id.
 	Options []kgo.Opt
-	Cluster string // name of the cluster in the ledger
-	Log     Appender
-	Resume  Resume
+	// Endpoint is where and how the options reach it. With it [Status] explains why Kafka
+	// cannot be read, as [ExplainError] does; without brokers it tells the error as it came.
+	Endpoint Endpoint
+	Cluster  string // name of the cluster in the ledger
+	Log      Appender
+	Resume   Resume
 	// Instance names this capture in the events it writes; it may be empty.
 	Instance string
 	// Facts is the folded history; nil if there is none. Without it causes of deletions are

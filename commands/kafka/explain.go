@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -67,6 +68,45 @@ func ExplainError(ctx context.Context, err error, at Endpoint) error {
 	}
 	d := explainPeer(ctx, err, at)
 	return &AccessError{at.String(), d.problem, d.mend, err}
+}
+
+// explainEvery is the least time between two looks at faults: one that lasts comes again with
+// every request that is tried.
+const explainEvery = 2 * time.Second
+
+// explainFaults explains the faults that the board is told, one after the other and beside
+// capture, since it can take seconds to find out who answers on a port. The returned function
+// ends that and waits for it.
+func (t *Tail) explainFaults(ctx context.Context) (stop func()) {
+	if len(t.cfg.Endpoint.Brokers) == 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		pace := time.NewTicker(explainEvery)
+		defer pace.Stop()
+		for {
+			select {
+			case <-t.board.faulty:
+			case <-ctx.Done():
+				return
+			}
+			if err := t.board.takeUnexplained(); err != nil {
+				t.board.explained(ExplainError(ctx, err, t.cfg.Endpoint))
+			}
+			select {
+			case <-pace.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // codes are the answers of brokers that say why a client may not do what it asks for.

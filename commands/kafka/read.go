@@ -119,7 +119,7 @@ func (t *Tail) fault(err error) {
 		t.cfg.Logger.Warn("capture cannot read", "cluster", t.cfg.Cluster, "err", err)
 	}
 	t.lastFault = err
-	t.board.update(func(s *Status) { s.KafkaError = err })
+	t.board.fault(err)
 }
 
 // take feeds the records of one partition to its line. Batches that are full leave on the way.

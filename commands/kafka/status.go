@@ -46,8 +46,9 @@ type Status struct {
 	Lines   []LineStatus // by partition
 	Seq     uint64       // of the last cursor that was stored
 	Counts  Counts
-	// KafkaError is why nothing can be read at present, nil while it can; LogError is why
-	// nothing can be stored. Both are retried for as long as Run runs.
+	// KafkaError is why nothing can be read at present, nil while it can: as it came, and soon
+	// after as an [*AccessError]. LogError is why nothing can be stored. Both are retried for
+	// as long as Run runs.
 	KafkaError, LogError error
 }
 
@@ -65,6 +66,9 @@ type statusBoard struct {
 	mu    sync.Mutex
 	now   Status
 	ready chan struct{}
+
+	unexplained error         // the last fault, nil once it is being looked into
+	faulty      chan struct{} // of length 1: there is something unexplained
 }
 
 func (b *statusBoard) update(change func(*Status)) {
@@ -81,4 +85,38 @@ func (b *statusBoard) get() Status {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.now
+}
+
+// fault notes why Kafka cannot be read, nil when it can. What explains the fault before stays
+// until this one is explained too.
+func (b *statusBoard) fault(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unexplained = err
+	if err == nil || b.now.KafkaError == nil {
+		b.now.KafkaError = err
+	}
+	if err != nil {
+		select {
+		case b.faulty <- struct{}{}:
+		default: // it is known that there is one
+		}
+	}
+}
+
+// explained replaces the fault that is told, if there still is one.
+func (b *statusBoard) explained(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.now.KafkaError != nil {
+		b.now.KafkaError = err
+	}
+}
+
+func (b *statusBoard) takeUnexplained() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	err := b.unexplained
+	b.unexplained = nil
+	return err
 }

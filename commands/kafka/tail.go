@@ -55,7 +55,7 @@ func NewTail(cfg TailConfig) (*Tail, error) {
 	cfg.setDefaults()
 	cfg.Clock = steady(cfg.Clock, completed(&cfg.Resume.Cursor))
 	t := &Tail{cfg: cfg, lines: map[int32]*sourceLine{}}
-	t.board.ready = make(chan struct{})
+	t.board.ready, t.board.faulty = make(chan struct{}), make(chan struct{}, 1)
 	t.board.now.Seq = cfg.Resume.Seq
 	return t, nil
 }
@@ -78,6 +78,7 @@ func (t *Tail) Run(ctx context.Context) error {
 	}
 	defer client.Close()
 	t.client, t.admin = client, kadm.NewClient(client)
+	defer t.explainFaults(ctx)()
 	defer func() {
 		if t.consumer != nil {
 			t.consumer.Close()
@@ -113,7 +114,7 @@ func (t *Tail) start(ctx context.Context) error {
 	t.shared = lineShared{cluster: t.cfg.Cluster, instance: t.cfg.Instance, out: &batch{}}
 	for wait := newBackoff(); ; {
 		err := t.tryStart(ctx)
-		t.board.update(func(s *Status) { s.KafkaError = err })
+		t.board.fault(err)
 		switch {
 		case err == nil:
 			return nil
