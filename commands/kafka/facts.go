@@ -54,22 +54,3 @@ func (c *TailConfig) TakeUp(s *projection.State) {
 	}
 	c.Committed = s.Committed(c.Cluster)
 }
-
-// toldBehindHoles returns the keys of which there is a gap behind a hole of lines.
-func toldBehindHoles(s *projection.State, cluster string, lines []ledger.SourceLine) map[int32][]OffsetKey {
-	told := map[int32][]OffsetKey{}
-	for i := range lines {
-		h := lines[i].Hole
-		if h == nil {
-			continue
-		}
-		for _, gap := range s.Gaps(cluster, nil, projection.Interval{From: h.From, To: ledger.AtMillis(math.MaxInt64)}) {
-			if !gap.OfGroup || gap.SourcePartition != lines[i].Partition || gap.First != h.First || gap.From != h.From {
-				continue
-			}
-			for _, k := range gap.Keys {
-				told[gap.SourcePartition] = append(told[gap.SourcePartition], OffsetKey{Group: gap.Group, Topic: k.Topic, Partition: k.Partition})
-			}
-		}
-	}
-}
