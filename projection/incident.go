@@ -153,8 +153,8 @@ func (in *Incident) near(t ledger.Time) bool {
 	return ok && d <= sameAct && d >= -sameAct
 }
 
-// add counts a Change in.
-func (in *Incident) add(ch *Change) {
+// add counts a Change in that folding has just made in s.
+func (in *Incident) add(s *State, ch *Change) {
 	if ch.Seq != in.LastSeq {
 		if in.LastSeq != in.Seq {
 			in.more = append(in.more, in.LastSeq)
@@ -163,10 +163,11 @@ func (in *Incident) add(ch *Change) {
 	}
 	in.Until = ledger.MaxTime(in.Until, ch.Time)
 	in.Partitions++
-	from := ch.From
 	if ch.Movement == MovementAfterLoss {
-		from = ch.Lost
+		in.addAfterLoss(s, ch)
+		return
 	}
+	from := ch.From
 	switch {
 	case !from.Exists || !ch.To.Exists || from.At < 0 || ch.To.At < 0 || ch.Movement == MovementRecreated:
 		in.Uncounted++
@@ -175,6 +176,33 @@ func (in *Incident) add(ch *Change) {
 		in.open = append(in.open, move{ch.Topic, ch.Partition, from.At, ch.To.At, ch.To.At})
 	default:
 		in.Skipped = addCapped(in.Skipped, ch.To.At-from.At)
+	}
+}
+
+// addAfterLoss counts the first commit after a loss. One that no member made sets the offset,
+// and what lies between it and the lost one will be read again, or not at all. One that a
+// member made comes of reading: if it lies below what was lost, that began at the log start, as
+// far as it is known, and has come to the commit. If not, nobody can tell whether the group
+// began anew and has passed what was lost, or skipped some.
+func (in *Incident) addAfterLoss(s *State, ch *Change) {
+	lost, to := ch.Lost.At, ch.To.At
+	reads := ch.Who.Kind == WhoMember || ch.Who.Kind == WhoMembersPresent
+	switch {
+	case lost < 0 || to < 0 || reads && to > lost:
+		in.Uncounted++
+	case to >= lost:
+		in.Skipped = addCapped(in.Skipped, to-lost)
+	default:
+		began := to
+		if w, ok := s.Watermark(ch.Cluster, ch.Topic, ch.Partition); ok && reads {
+			began = min(max(w.LogStart, 0), to)
+		}
+		in.Replayed = addCapped(in.Replayed, lost-began)
+		in.ReadAgain = addCapped(in.ReadAgain, to-began)
+		if to > began && !in.ReadingSince.Known() {
+			in.ReadingSince = ch.Time
+		}
+		in.open = append(in.open, move{ch.Topic, ch.Partition, lost, began, to})
 	}
 }
 

@@ -120,3 +120,51 @@ func TestIncidentsOfAnExpiry(t *testing.T) {
 	require.Equal(t, projection.MovementAfterLoss, all[1].Kind)
 	require.EqualValues(t, 27196925, all[1].Replayed)
 }
+
+// A group whose offsets expired starts again at the log start, and its first commit comes after
+// some seconds of reading: what it read until then was read again too. Of a commit beyond what
+// was lost nobody can tell whether the group read everything again or skipped some.
+func TestIncidentsAfterALossCountFromTheLogStart(t *testing.T) {
+	expire := func(starts int64) *history {
+		h := newHistory(t)
+		h.add(watermarks(500, starts, 1200, 1200))
+		h.add(classic(600, 1, member("m", 0)))
+		h.add(commit(1000, row(0, 1000, 0)))
+		h.add(classic(1500, 2))
+		h.add(tombstone(2000, ledger.CauseExpired, row(0, 0, 1)))
+		return h
+	}
+	last := func(h *history) projection.Incident {
+		all := h.incidents()
+		require.Equal(t, projection.MovementAfterLoss, all[len(all)-1].Kind)
+		return all[len(all)-1]
+	}
+	restart := func(h *history, to int64) {
+		h.add(classic(8000, 3, member("m", 0)))
+		h.add(commit(9000, row(0, to, 2)))
+	}
+
+	h := expire(100)
+	restart(h, 400)
+	in := last(h)
+	require.EqualValues(t, []int64{900, 300, 0}, []int64{in.Replayed, in.ReadAgain, in.Skipped})
+	require.Equal(t, at(9000), in.ReadingSince)
+	h.add(commit(10000, row(0, 700, 3)))
+	in = last(h)
+	require.EqualValues(t, []int64{900, 600}, []int64{in.Replayed, in.ReadAgain})
+
+	h = expire(100)
+	restart(h, 1150)
+	in = last(h)
+	require.Equal(t, []int64{0, 0, 1}, []int64{in.Replayed, in.Skipped, int64(in.Uncounted)})
+
+	// An admin tool that puts offsets back has read nothing.
+	h = expire(100)
+	h.add(commit(9000, row(0, 400, 2)))
+	in = last(h)
+	require.Equal(t, []int64{600, 0}, []int64{in.Replayed, in.ReadAgain})
+	h = expire(100)
+	h.add(commit(9000, row(0, 1150, 2)))
+	in = last(h)
+	require.Equal(t, []int64{0, 150, 0}, []int64{in.Replayed, in.Skipped, int64(in.Uncounted)})
+}

@@ -79,7 +79,7 @@ func (x *Incidents) take(s *State, gi *groupIncidents, ch *Change) {
 		}
 		x.all = append(x.all, in)
 	}
-	in.add(ch)
+	in.add(s, ch)
 	if len(in.open) > 0 && !slices.Contains(gi.open, in) {
 		gi.open = append(gi.open, in)
 	}

@@ -123,7 +123,6 @@ func incidentRow(in *projection.Incident) IncidentRow {
 	row := IncidentRow{
 		ID: in.ID(), Time: Time{in.Time}, Until: Time{in.Until}, Group: Text(in.Group), Kind: in.Kind.String(),
 		Partitions: in.Partitions, Who: who(in.Who), Reason: said(in.Reason), Actor: said(in.Actor), Story: in.Story(),
-		Skipped: &in.Skipped,
 	}
 	if in.Evidence != "" {
 		row.Who.Evidence = append(row.Who.Evidence, in.Evidence)
@@ -132,8 +131,13 @@ func incidentRow(in *projection.Incident) IncidentRow {
 		cause := in.Cause.String()
 		row.Cause, row.CauseInferred = &cause, in.CauseInferred
 	}
-	if in.Uncounted < in.Partitions {
+	counted := in.Uncounted < in.Partitions
+	if counted {
 		row.Replayed = &in.Replayed
+	}
+	// A group that begins anew beyond what it had lost may have skipped some: nobody can tell.
+	if counted || in.Kind != projection.MovementAfterLoss {
+		row.Skipped = &in.Skipped
 	}
 	return row
 }
