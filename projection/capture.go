@@ -22,7 +22,8 @@ type capture struct {
 	allLines  bool        // a cursor told every source partition
 	lines     map[int32]*line
 	cursorSeq map[string]uint64 // by shard
-	gaps      []Gap
+	lineGaps  map[int32]*gaps   // by source partition
+	groupGaps map[string]*gaps  // of single groups
 	opaque    uint64
 }
 
@@ -126,7 +127,7 @@ func (c *cluster) foldGap(rec *ledger.Record) {
 	for i := range ev.Offsets {
 		gap.Keys = append(gap.Keys, ledger.TopicPartition{Topic: ev.Offsets[i].Topic, Partition: ev.Offsets[i].Partition})
 	}
-	c.capture.gaps = append(c.capture.gaps, gap)
+	c.capture.addGap(&gap)
 	if gap.OfGroup || ev.Cause != ledger.CauseTruncated {
 		return
 	}
@@ -140,6 +141,25 @@ func (c *cluster) foldGap(rec *ledger.Record) {
 			})
 		}
 	}
+}
+
+func (k *capture) addGap(gap *Gap) {
+	if k.lineGaps == nil {
+		k.lineGaps, k.groupGaps = map[int32]*gaps{}, map[string]*gaps{}
+	}
+	of := k.lineGaps[gap.SourcePartition]
+	if gap.OfGroup {
+		of = k.groupGaps[gap.Group]
+	}
+	if of == nil {
+		of = &gaps{}
+		if gap.OfGroup {
+			k.groupGaps[gap.Group] = of
+		} else {
+			k.lineGaps[gap.SourcePartition] = of
+		}
+	}
+	of.add(gap)
 }
 
 // caughtUp reports whether a source partition was once read to its end. Before that, what

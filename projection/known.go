@@ -1,7 +1,6 @@
 package projection
 
 import (
-	"slices"
 	"time"
 
 	"github.com/offsetledger/offsetledger/ledger"
@@ -68,15 +67,8 @@ func (s *State) Known(cluster, group string, tp ledger.TopicPartition, p *Partit
 	}
 	k := c.knowing(g, q)
 	k.p = p
-	line := noPosition
-	if g != nil && g.tailed {
-		line = int(g.line)
-	}
-	for i := range c.capture.gaps {
-		if gap := &c.capture.gaps[i]; gap.concerns(group, line, tp) {
-			k.gaps = append(k.gaps, gap.Span())
-		}
-	}
+	own, ofLine := c.capture.gapsOf(group, g)
+	k.hidden = own.hides(tp, k.moment()) || ofLine.hides(tp, k.moment())
 	return k.known()
 }
 
@@ -154,15 +146,6 @@ func (g *Gap) Span() Interval {
 	return span
 }
 
-// concerns reports whether a gap may hide rows of a key. Where the source lost its end, it
-// may not: everything there had been read.
-func (gap *Gap) concerns(group string, line int, tp ledger.TopicPartition) bool {
-	if gap.OfGroup {
-		return gap.Group == group && (len(gap.Keys) == 0 || slices.Contains(gap.Keys, tp))
-	}
-	return int(gap.SourcePartition) == line && gap.Cause != ledger.CauseTruncated
-}
-
 // knowing is all that decides how sure an answer is.
 type knowing struct {
 	p       *Partition // nil: nothing was seen of it
@@ -170,19 +153,21 @@ type knowing struct {
 	began   ledger.Time // of capture
 	through ledger.Time // everything up to it is known
 	told    bool        // nothing is captured: managers tell what they do
-	gaps    []Interval  // open at both ends: what stands there is known
+	hidden  bool        // rows may be missing at the moment asked for
+}
+
+// moment is the time that the answer is about.
+func (k *knowing) moment() ledger.Time {
+	if k.asked.Time.Known() {
+		return k.asked.Time
+	}
+	return k.asked.Now
 }
 
 func (k *knowing) known() Known {
-	moment := k.asked.Time
-	if !moment.Known() {
-		moment = k.asked.Now
-	}
 	p := k.p
-	for _, gap := range k.gaps {
-		if moment.After(gap.From) && moment.Before(gap.To) {
-			return Known{Why: WhyGap}
-		}
+	if k.hidden {
+		return Known{Why: WhyGap}
 	}
 	if p != nil && p.Unreadable {
 		return Known{Why: WhyUnreadable}

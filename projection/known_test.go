@@ -36,9 +36,7 @@ func TestKnown(t *testing.T) {
 		"before any capture":     {knowing{asked: asOf(999), through: at(3000)}, Known{Why: WhyBeforeHistory}},
 		"only pending":           {knowing{p: pending, asked: asOf(2500), began: at(1000), through: at(3000)}, Known{Why: WhyOnlyPending}},
 		"unreadable":             {knowing{p: &Partition{Committed: Value{Exists: true}, Unreadable: true}, asked: asOf(2500), through: at(3000)}, Known{Why: WhyUnreadable}},
-		"in a gap":               {knowing{p: there, asked: asOf(2500), through: at(3000), gaps: []Interval{{at(2400), at(2600)}}}, Known{Why: WhyGap}},
-		"where the gap ends":     {knowing{p: there, asked: asOf(2600), through: at(3000), gaps: []Interval{{at(2400), at(2600)}}}, Known{Certainty: CertaintyExact}},
-		"where the gap begins":   {knowing{p: there, asked: asOf(2400), through: at(3000), gaps: []Interval{{at(2400), at(2600)}}}, Known{Certainty: CertaintyExact}},
+		"in a gap":               {knowing{p: there, asked: asOf(2500), through: at(3000), hidden: true}, Known{Why: WhyGap}},
 		"told by managers":       {knowing{p: there, asked: asOf(2500), told: true}, Known{Certainty: CertaintyExact}},
 		"told by managers, ever": {knowing{p: there, asked: asOf(100_001), told: true}, Known{Certainty: CertaintyStale}},
 	} {
@@ -68,8 +66,8 @@ func TestGapOfSomeKeys(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, want, s.Known("c", "g", tp, &p, Asked{Time: at(5000), Now: at(9600)}))
 	}
-	cov, ok := s.Coverage("c")
-	require.True(t, ok)
-	require.Len(t, cov.Gaps, 1)
-	require.Equal(t, []ledger.TopicPartition{{Topic: "t"}}, cov.Gaps[0].Keys)
+	gaps := s.Gaps("c", nil, Interval{at(8000), at(9000)})
+	require.Len(t, gaps, 1)
+	require.Equal(t, []ledger.TopicPartition{{Topic: "t"}}, gaps[0].Keys)
+	require.Empty(t, s.Gaps("c", nil, Interval{at(8001), at(9000)}))
 }

@@ -161,7 +161,6 @@ type Coverage struct {
 	// unknown if one of them never was at its end.
 	Through ledger.Time
 	Lines   []Line // sorted by partition
-	Gaps    []Gap  // in log order
 	Opaque  uint64 // records that could not be decoded
 }
 

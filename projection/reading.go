@@ -256,7 +256,7 @@ func (s *State) Coverage(cluster string) (Coverage, bool) {
 	k := &c.capture
 	cov := Coverage{
 		KafkaClusterID: k.kafkaID, SourceTopicID: k.topicID, Source: k.source, Began: k.began, FirstSeq: k.firstSeq,
-		Through: k.through((*line).complete), Lines: k.sortedLines(), Gaps: slices.Clone(k.gaps), Opaque: k.opaque,
+		Through: k.through((*line).complete), Lines: k.sortedLines(), Opaque: k.opaque,
 	}
 	if cov.Source == 0 {
 		cov.Source = ledger.SourceManager

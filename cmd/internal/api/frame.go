@@ -17,6 +17,7 @@ const viewPatience = 2 * time.Second
 
 // frame is what an answer speaks of: the cluster, the moment, and how sure it can be.
 type frame struct {
+	view    *projection.View
 	now     ledger.Time
 	status  Status
 	cluster string
@@ -31,7 +32,7 @@ type frame struct {
 
 // frame waits until the view has everything that is stored, and finds the cluster.
 func (s *server) frame(ctx context.Context, q Query) (*frame, error) {
-	f := &frame{now: ledger.AtTime(s.Now()), status: s.Status(), group: q.Group}
+	f := &frame{view: s.View, now: ledger.AtTime(s.Now()), status: s.Status(), group: q.Group}
 	f.asOf = f.now
 	if err := s.catchUp(ctx); err != nil {
 		return nil, err
@@ -141,13 +142,12 @@ func (f *frame) envelope(kind string, from, to ledger.Time) Envelope {
 		},
 	}
 	e.Known, e.Why, e.Coverage.Source = f.sureness()
-	for i := range f.cover.Gaps {
-		g := &f.cover.Gaps[i]
-		if span := g.Span(); span.From.After(to) || span.To.Before(from) {
-			continue
+	f.view.Read(func(st *projection.State) {
+		gaps := st.Gaps(f.cluster, f.group, projection.Interval{From: from, To: to})
+		for i := range gaps {
+			e.Coverage.Gaps = append(e.Coverage.Gaps, gapRow(&gaps[i]))
 		}
-		e.Coverage.Gaps = append(e.Coverage.Gaps, gapRow(g))
-	}
+	})
 	e.Coverage.Complete = complete && len(e.Coverage.Gaps) == 0
 	return e
 }
