@@ -30,9 +30,8 @@ func (m *Manager) claim(ctx context.Context) error {
 			m.w.claim, m.w.known = last, max(m.w.known, last) // the answer was lost
 			return nil
 		case m.w.claim != 0 && last != m.w.claim:
-			m.setStopped(fmt.Errorf("offset manager of %s/%s was taken over by %s: %w", m.cfg.Cluster, m.cfg.Group, owner,
+			return m.fence(fmt.Errorf("offset manager of %s/%s was taken over by %s: %w", m.cfg.Cluster, m.cfg.Group, owner,
 				&ledger.ConflictError{Filter: m.claims, Wanted: m.w.claim, Found: last}))
-			return m.stop()
 		}
 		o, err := m.event(ledger.KindClaim)
 		if err != nil {

@@ -122,9 +122,10 @@ func (m *Manager) prepare(ctx context.Context) error {
 		}
 		return m.flushDown(ctx, commitUpdates)
 	}
-	if m.away.Load() && m.running.now() {
-		return nil // Run looks after it
+	if m.away.Load() && (m.running.now() || time.Since(m.w.tried) < 10*m.cfg.LogWait) {
+		return nil // Run looks after it, or a later commit
 	}
+	m.w.tried = time.Now()
 	wait, cancel := context.WithTimeout(ctx, m.cfg.LogWait)
 	defer cancel()
 	if err := m.flushDown(wait, commitUpdates); err != nil {
@@ -133,10 +134,12 @@ func (m *Manager) prepare(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// somethingPending reports whether s would find something to commit, or something is in doubt.
 func (m *Manager) somethingPending(s selection) bool {
 	for _, c := range m.cells.list() {
 		c.mu.Lock()
 		_, _, ok := c.pick(s)
+		ok = ok || c.hasInflight
 		c.mu.Unlock()
 		if ok {
 			return true

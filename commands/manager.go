@@ -2,9 +2,9 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -153,7 +153,7 @@ func (m *Manager) begin(ctx context.Context) error {
 
 func (m *Manager) end() { <-m.turn }
 
-// stop is why the manager stopped, nil if it did not.
+// stop is why the manager takes nothing any more, nil if it does.
 func (m *Manager) stop() error {
 	if s := m.stopped.Load(); s != nil {
 		return s.err
@@ -161,7 +161,20 @@ func (m *Manager) stop() error {
 	return nil
 }
 
-func (m *Manager) setStopped(err error) { m.stopped.CompareAndSwap(nil, &stop{err}) }
+// fenced is why the manager may not even write what it has taken: the group is not its own any
+// more. Nil if it may.
+func (m *Manager) fenced() error {
+	if err := m.stop(); !errors.Is(err, ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// fence stops the manager since somebody else has taken the group over. The caller has the turn.
+func (m *Manager) fence(err error) error {
+	m.stopped.Store(&stop{err})
+	return err
+}
 
 // clock tells the time. While Run runs it is read by Run alone, every few milliseconds, since
 // asking the system takes longer than an update.
@@ -180,16 +193,4 @@ func (m *Manager) time() ledger.Time {
 	now := ledger.MaxTime(ledger.AtTime(m.cfg.Clock()), m.w.last)
 	m.w.last = now
 	return now
-}
-
-// pause waits, or less if ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

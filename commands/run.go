@@ -108,7 +108,7 @@ func (m *Manager) run(ctx context.Context) error {
 		if due && !m.commitDue(ctx) && s.kind == strategyEveryN {
 			retry = time.After(retryWait)
 		}
-		if err := m.stop(); err != nil && !errors.Is(err, ErrClosed) {
+		if err := m.fenced(); err != nil {
 			return fmt.Errorf("run: %w", err)
 		}
 	}
@@ -144,6 +144,11 @@ func (m *Manager) recordWith(ctx context.Context, flush func(context.Context) er
 		return err
 	}
 	defer m.end()
+	if m.cfg.WhenLogAway == CommitAndMarkGap { // commits to Kafka must not wait behind it
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, m.cfg.LogWait)
+		defer cancel()
+	}
 	if err := flush(ctx); err != nil {
 		return fmt.Errorf("record updates: %w", err)
 	}
@@ -187,8 +192,8 @@ func (m *Manager) Close(ctx context.Context) error {
 			return fmt.Errorf("close: Run has not ended: %w", ctx.Err())
 		}
 	}
-	m.setStopped(ErrClosed)
-	if err := m.stop(); !errors.Is(err, ErrClosed) {
+	m.stopped.CompareAndSwap(nil, &stop{ErrClosed})
+	if err := m.fenced(); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
 	select {

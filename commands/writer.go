@@ -27,6 +27,7 @@ type writer struct {
 	gap     gap
 
 	watermark time.Time // the last one that was committed for
+	tried     time.Time // when a commit to Kafka last tried to reach a ledger that was away
 
 	collected
 }
@@ -76,8 +77,8 @@ func (m *Manager) write(ctx context.Context, o *outgoing) error {
 	if stored {
 		return nil
 	}
-	if m.stop() != nil {
-		return m.stop()
+	if err := m.fenced(); err != nil {
+		return err
 	}
 	return fmt.Errorf("nothing was stored: %w", sent)
 }
@@ -95,9 +96,8 @@ func (m *Manager) send(ctx context.Context, o *outgoing) error {
 		m.finish(o, true)
 		return nil
 	case errors.Is(err, ledger.ErrConflict):
-		m.setStopped(fmt.Errorf("offset manager of %s/%s was taken over: %w", m.cfg.Cluster, m.cfg.Group, err))
 		m.finish(o, false)
-		return m.stop()
+		return m.fence(fmt.Errorf("offset manager of %s/%s was taken over: %w", m.cfg.Cluster, m.cfg.Group, err))
 	case errors.Is(err, ledger.ErrInvalid), errors.Is(err, ledger.ErrTooLarge):
 		m.finish(o, false)
 		return err
@@ -133,9 +133,9 @@ func (m *Manager) settle(ctx context.Context) error {
 	case stored || o.then != nil:
 		m.away.Store(false)
 		m.finish(o, stored)
-		return m.stop()
-	case m.stop() != nil:
-		return m.stop()
+		return m.fenced()
+	case m.fenced() != nil:
+		return m.fenced()
 	}
 	return m.write(ctx, o)
 }
@@ -144,7 +144,7 @@ func (m *Manager) settle(ctx context.Context) error {
 // what was sent under the old one is then stored already or never will be.
 func (m *Manager) find(ctx context.Context, o *outgoing) (bool, error) {
 	if !m.cfg.KafkaCommits {
-		if err := m.claim(ctx); err != nil && m.stop() == nil {
+		if err := m.claim(ctx); err != nil && m.fenced() == nil {
 			return false, err
 		}
 	}
@@ -170,7 +170,7 @@ func (m *Manager) drain(ctx context.Context) error {
 		o := m.w.backlog[0]
 		m.w.backlog = m.w.backlog[1:] // if it is in doubt, that is where it waits
 		if err := m.write(ctx, o); err != nil {
-			if m.w.doubt != o && m.stop() == nil {
+			if m.w.doubt != o && m.fenced() == nil {
 				m.cfg.Logger.Error("an event of the offset manager cannot be stored", "kind", o.event.Kind.String(), "error", err)
 				continue
 			}
