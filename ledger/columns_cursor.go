@@ -126,5 +126,6 @@ func (e *Event) appendHole(b []byte, line int, h *Hole) []byte {
 	b = putInt(b, 3, h.Last)
 	b = putInt(b, 4, h.Until)
 	b = putTime(b, 5, h.From, e.Time)
+	b = putBool(b, 6, h.Removed)
 	return shut(append(b, h.unknown...), mark)
 }

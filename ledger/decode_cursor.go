@@ -177,6 +177,8 @@ func hole(b []byte, e *Event, lines []SourceLine) error {
 			h.Until = f.int64()
 		case 5:
 			h.From = e.Time.plus(f.sint64())
+		case 6:
+			h.Removed = f.bool()
 		default:
 			h.unknown = append(h.unknown, f.raw...)
 		}

@@ -303,7 +303,7 @@ func foreignCursor(p message, at int64) *Cursor {
 	}
 	for i := range p.list("hole").Len() {
 		q := message{p.list("hole").Get(i).Message()}
-		c.Lines[q.uint("line")].Hole = &Hole{First: q.int("first"), Last: q.int("last"), Until: q.int("until"), From: q.time("from", at)}
+		c.Lines[q.uint("line")].Hole = &Hole{First: q.int("first"), Last: q.int("last"), Until: q.int("until"), From: q.time("from", at), Removed: q.bool("removed")}
 	}
 	return c
 }

@@ -247,6 +247,7 @@ func writeCursor(p message, c *Cursor, at int64) {
 			q.set("last", h.Last)
 			q.set("until", h.Until)
 			q.setTime("from", h.From, at)
+			q.set("removed", h.Removed)
 		}
 	}
 }

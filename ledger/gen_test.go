@@ -207,7 +207,7 @@ var anyHole = rapid.Custom(func(t *rapid.T) *Hole {
 	if rapid.Bool().Draw(t, "no hole") {
 		return nil
 	}
-	return &Hole{First: anyInt64.Draw(t, "first"), Last: anyInt64.Draw(t, "last"), Until: anyInt64.Draw(t, "until"), From: anyTime.Draw(t, "from")}
+	return &Hole{First: anyInt64.Draw(t, "first"), Last: anyInt64.Draw(t, "last"), Until: anyInt64.Draw(t, "until"), From: anyTime.Draw(t, "from"), Removed: rapid.Bool().Draw(t, "removed")}
 })
 
 var anyPending = rapid.Custom(func(t *rapid.T) PendingOffset {

@@ -124,7 +124,7 @@ func goldenEvents() map[string]Event {
 	cursor.Cursor = goldenCursor()
 	hole := golden(KindCursor, "")
 	hole.Cursor = goldenCursor()
-	hole.Cursor.Lines[0].Hole = &Hole{First: 3, Last: 8, Until: 40}
+	hole.Cursor.Lines[0].Hole = &Hole{First: 3, Last: 8, Until: 9, Removed: true}
 	hole.Cursor.Lines[2].Hole = &Hole{First: 1_234_000, Last: 1_234_499, Until: 1_234_600, From: goldenTime.Add(-3600e9)}
 	gap := golden(KindGap, "")
 	gap.Cause, gap.Gap = CauseTruncated, &Gap{SourcePartition: 17, First: 5, Last: 9}

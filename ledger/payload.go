@@ -124,7 +124,7 @@ type SourceLine struct {
 	Hole            *Hole // nil when there is none, or nothing is left to do about it
 }
 
-// Hole is a range of positions whose records compaction removed before they were read. The
+// Hole is a range of positions whose records were removed before they were read. The
 // cursor tells it for as long as capture has something left to do about it: to say of each key
 // since when it is known again, and to ask for those that no record speaks of any more.
 type Hole struct {
@@ -133,6 +133,9 @@ type Hole struct {
 	// Last and Until has lost nothing, or is gone.
 	Until int64
 	From  Time // moment up to which everything is known without it
+	// Removed says that the records before Until were deleted, whether or not a later one of
+	// their key is there: then every key may have lost its last row.
+	Removed bool
 
 	unknown []byte // fields of a newer version
 }

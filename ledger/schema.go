@@ -81,7 +81,7 @@ var openSchema = schema{"OpenTransaction", []string{
 	8: "producer_id", 9: "first", 10: "since", 11: "group", 12: "at_base", 13: "at", 14: "position",
 }}
 
-var holeSchema = schema{"Hole", []string{1: "line", 2: "first", 3: "last", 4: "until", 5: "from"}}
+var holeSchema = schema{"Hole", []string{1: "line", 2: "first", 3: "last", 4: "until", 5: "from", 6: "removed"}}
 
 var gapSchema = schema{"Gap", []string{
 	1: "of_group", 2: "source_partition", 3: "first", 4: "last", 5: "from", 6: "to",

@@ -9,6 +9,18 @@ const (
 	maxBatchBytes  = 6 << 20
 )
 
+// Limits of what becomes one event. Brokers take records as large as they are told to, and an
+// event is stored whole or not at all: what is larger is kept as a raw record, cut if need be.
+const (
+	maxEventBytes = 4 << 20
+	// maxElementBytes is the largest row or member. The log cuts an event between them, into
+	// messages of at most 900 KiB.
+	maxElementBytes = 800 << 10
+	// maxRunBytes ends a run. No broker with the default max.message.bytes of 1 MiB takes a
+	// request that is larger, so that there an event never ends inside a request.
+	maxRunBytes = 2 << 20
+)
+
 // batch gathers the events of one append. Its memory is used again for the next.
 type batch struct {
 	events []ledger.Event
@@ -42,6 +54,9 @@ func (b *batch) add(e ledger.Event) {
 	b.events = append(b.events, e)
 	b.bytes += estimate(&e)
 }
+
+// fits reports whether there is room for size more bytes.
+func (b *batch) fits(size int) bool { return b.bytes+size <= maxBatchBytes }
 
 func (b *batch) full() bool { return len(b.events) >= maxBatchEvents || b.bytes >= maxBatchBytes }
 
@@ -110,10 +125,6 @@ func estimateMember(m *ledger.Member) int {
 	}
 	return n
 }
-
-// maxMemberBytes is the largest member that is told as one. The log takes 900 KiB an event,
-// and cuts no member; a group with a larger one is kept as the raw record.
-const maxMemberBytes = 800 << 10
 
 func largestMember(m *ledger.Membership) (most int) {
 	for i := range m.Members {

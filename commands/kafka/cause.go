@@ -68,8 +68,11 @@ func (r *retention) expired(u *run) (expired, known bool) {
 }
 
 // explainDeletions asks for the topics of those deletions in the open batch that the end of a
-// topic would explain. The brokers write the tombstones just before the topic disappears, so
-// a topic that is still there is asked for once more.
+// topic would explain: one question for all of them. The brokers write the tombstones just
+// before the topic disappears, so a topic that is still there is asked for once more.
+//
+// Reading stands still meanwhile, so that the waiting is rationed: see [ration]. An answer
+// that does not come costs no more than a cause, so it is not waited for as others are.
 func (t *Tail) explainDeletions(ctx context.Context) {
 	topics := map[string]bool{} // gone
 	for i := range t.shared.out.events {
@@ -79,25 +82,69 @@ func (t *Tail) explainDeletions(ctx context.Context) {
 			}
 		}
 	}
-	for wait := newBackoff(); len(topics) > 0 && wait.next <= maxTopicWait; {
-		answers, err := describeTopics(ctx, t.client, slices.Sorted(maps.Keys(topics)))
+	if len(topics) == 0 || !t.topicWaits.asks(time.Now()) {
+		return
+	}
+	for wait := newBackoff(); ; {
+		askCtx, cancel := context.WithTimeout(ctx, causeTimeout)
+		answers, err := describeTopics(askCtx, t.client, slices.Sorted(maps.Keys(topics)))
+		cancel()
 		if err != nil {
-			return
+			t.topicWaits.refused(time.Now())
+			break
 		}
 		all := true
 		for topic := range topics {
 			topics[topic] = isMissingTopic(answers[topic].err)
 			all = all && topics[topic]
 		}
-		if all || wait.sleep(ctx) != nil {
+		if all || wait.next > maxTopicWait || !t.topicWaits.takes(wait.next, time.Now()) || wait.sleep(ctx) != nil {
 			break
 		}
 	}
 	explain(t.shared.out.events, func(topic string) bool { return topics[topic] })
 }
 
-// maxTopicWait ends the waiting for a topic to disappear: 150 ms in all.
-const maxTopicWait = 100 * time.Millisecond
+const (
+	// maxTopicWait ends the waiting for a topic to disappear: 150 ms in all.
+	maxTopicWait = 100 * time.Millisecond
+	// mostTopicWaits is what may be waited at once, after a while without deletions.
+	mostTopicWaits = 150 * time.Millisecond
+	// topicWaitShare is the part of the time that may go into waiting if deletions keep coming.
+	topicWaitShare = 0.05
+	// causeTimeout is how long the brokers may take to answer, and causeRest how long they are
+	// not asked after they did not.
+	causeTimeout = 2 * time.Second
+	causeRest    = 30 * time.Second
+)
+
+// ration limits the waiting for topics to disappear. Of a topic with thousands of groups
+// the first batch of tombstones waits, and by then the topic is gone. Thousands of deletions
+// that have nothing to do with topics slow reading down by a twentieth, and no more.
+type ration struct {
+	left  time.Duration
+	since time.Time // when left was true
+	rest  time.Time // until when nobody is asked
+}
+
+// takes takes a wait from what is left, if there is enough.
+func (r *ration) takes(wait time.Duration, now time.Time) bool {
+	if r.since.IsZero() {
+		r.left = mostTopicWaits
+	} else {
+		r.left = min(mostTopicWaits, r.left+time.Duration(topicWaitShare*float64(now.Sub(r.since))))
+	}
+	r.since = now
+	if wait > r.left {
+		return false
+	}
+	r.left -= wait
+	return true
+}
+
+func (r *ration) asks(now time.Time) bool { return !now.Before(r.rest) }
+
+func (r *ration) refused(now time.Time) { r.rest = now.Add(causeRest) }
 
 // explain gives topic-deleted as the cause of those deletions whose topics are all gone.
 func explain(events []ledger.Event, gone func(topic string) bool) {

@@ -29,6 +29,9 @@ type Resume struct {
 	// as it was told last.
 	Cursor ledger.Cursor
 	Seq    uint64 // sequence of the last cursor; 0 is none
+	// Told are, by source partition, the keys that the ledger has a gap of behind the hole
+	// that the cursor tells. One that is left out gets a second, wider gap.
+	Told map[int32][]OffsetKey
 }
 
 // TailConfig is what a [Tail] needs to know. Options, Cluster and Log have no default.
@@ -47,8 +50,8 @@ type TailConfig struct {
 	// rarely known.
 	Facts GroupFacts
 	// Topics and Committed are what the fold knows of topics, and of the partitions that
-	// groups have committed to: of those watermarks are observed. Of the rows only topic and
-	// partition count. What capture meets itself is added.
+	// groups have offsets in: of those watermarks are observed. What capture meets itself is
+	// added, and what no group has an offset in any more is left as Facts tell.
 	Topics    map[string]ledger.TopicInfo
 	Committed []ledger.TopicPartition
 	// Retention is offsets.retention.minutes of the brokers; 0 asks them.

@@ -24,12 +24,14 @@ func newLine(shared *lineShared, partition int32, start int64) *sourceLine {
 	return &sourceLine{lineShared: shared, partition: partition, read: start, next: start, moved: true}
 }
 
-// resumeLine returns the line that goes on where a cursor stood.
-func resumeLine(shared *lineShared, c ledger.SourceLine) *sourceLine {
+// resumeLine returns the line that goes on where a cursor stood. told are the keys that the
+// ledger has a gap of behind the hole that the cursor tells.
+func resumeLine(shared *lineShared, c ledger.SourceLine, told []OffsetKey) *sourceLine {
 	l := newLine(shared, c.Partition, c.Next)
 	l.epoch, l.maxEffective, l.completeThrough = c.LeaderEpoch, c.MaxEffective, c.CompleteThrough
 	l.read = l.pending.restore(c.Open, c.Next)
-	l.hole.watch, l.moved = true, false
+	l.hole.resume(c.Hole, told)
+	l.moved = false
 	return l
 }
 
@@ -64,7 +66,7 @@ func (l *sourceLine) cursor(room *int) ledger.SourceLine {
 	return ledger.SourceLine{
 		Partition: l.partition, Next: l.next, LeaderEpoch: l.epoch,
 		MaxEffective: l.maxEffective, CompleteThrough: l.completeThrough,
-		Open: l.pending.cursor(room),
+		Open: l.pending.cursor(room), Hole: l.hole.cursor(),
 	}
 }
 
@@ -75,6 +77,6 @@ func (l *sourceLine) cutBack(position int64) {
 	l.pending.truncate(position)
 	l.read, l.next, l.moved = position, position, true
 	l.target = endTarget{reached: l.target.reached}
-	l.hole = hole{}
+	l.hole.cutBack(position)
 	l.high = position
 }

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"math"
 
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
@@ -46,11 +47,31 @@ func (c *TailConfig) TakeUp(s *projection.State) {
 		c.Resume = Resume{Seq: at.Seq, Cursor: ledger.Cursor{
 			Shard: ledger.CursorShardAll, KafkaClusterID: at.KafkaClusterID, TopicID: at.TopicID,
 			Complete: true, Lines: at.Lines,
-		}}
+		}, Told: toldBehindHoles(s, c.Cluster, at.Lines)}
 	}
 	c.Topics = map[string]ledger.TopicInfo{}
 	for _, t := range s.Topics(c.Cluster) {
 		c.Topics[t.Name] = ledger.TopicInfo{TopicID: t.ID, Partitions: t.Partitions, Deleted: t.DeletedAt.Known()}
 	}
 	c.Committed = s.Committed(c.Cluster)
+}
+
+// toldBehindHoles returns the keys of which there is a gap behind a hole of lines.
+func toldBehindHoles(s *projection.State, cluster string, lines []ledger.SourceLine) map[int32][]OffsetKey {
+	told := map[int32][]OffsetKey{}
+	for i := range lines {
+		h := lines[i].Hole
+		if h == nil {
+			continue
+		}
+		for _, gap := range s.Gaps(cluster, nil, projection.Interval{From: h.From, To: ledger.AtMillis(math.MaxInt64)}) {
+			if !gap.OfGroup || gap.SourcePartition != lines[i].Partition || gap.First != h.First || gap.From != h.From {
+				continue
+			}
+			for _, k := range gap.Keys {
+				told[gap.SourcePartition] = append(told[gap.SourcePartition], OffsetKey{Group: gap.Group, Topic: k.Topic, Partition: k.Partition})
+			}
+		}
+	}
+	return told
 }

@@ -3,10 +3,13 @@ package kafka
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/offsetledger/offsetledger/commands/kafka/kafkatest"
 	"github.com/offsetledger/offsetledger/ledger"
@@ -17,6 +20,76 @@ import (
 // Capture was away for so long that an offset was deleted and its tombstone compacted away as
 // well. No record tells that it is gone; the coordinator does.
 func TestOffsetForgottenWhileCaptureWasAway(t *testing.T) {
+	fake, log := forgetAnOffset(t)
+	r := capture(t, fake, log, func(cfg *TailConfig) { cfg.Facts = ViewFacts{View: view(t, log), Cluster: "c"} })
+	r.ready()
+	requireForgotten(t, log)
+}
+
+// Capture dies before it has asked the coordinators. The hole is in the ledger, so the next
+// one asks, once.
+func TestQuestionsBehindAHoleSurviveAKill(t *testing.T) {
+	fake, log := forgetAnOffset(t)
+	for range 2 {
+		r := capture(t, fake, log, func(cfg *TailConfig) { cfg.Facts = silent{} })
+		r.eventually(func(Status) bool { return holeOf(t, log) != nil })
+		require.ErrorIs(t, r.kill(), context.Canceled)
+		require.NotNil(t, holeOf(t, log), "it has not been settled")
+	}
+	r := capture(t, fake, log, func(cfg *TailConfig) { cfg.Facts = ViewFacts{View: view(t, log), Cluster: "c"} })
+	requireForgotten(t, log)
+	r.eventually(func(Status) bool { return holeOf(t, log) == nil })
+	require.ErrorIs(t, r.kill(), context.Canceled)
+	require.Len(t, eventsOf(t, log, ledger.KindGap), 1, "the key with rows behind the hole is told once")
+}
+
+// The coordinator does not tell the offsets of the group at first. Capture goes on meanwhile,
+// and asks again.
+func TestQuestionsBehindAHoleAreAskedUntilTheyAreAnswered(t *testing.T) {
+	fake, log := forgetAnOffset(t)
+	refused := make(chan struct{})
+	fake.Kafka.ControlKey(int16(kmsg.OffsetFetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		defer close(refused)
+		resp := req.ResponseKind().(*kmsg.OffsetFetchResponse)
+		for _, g := range req.(*kmsg.OffsetFetchRequest).Groups {
+			resp.Groups = append(resp.Groups, kmsg.OffsetFetchResponseGroup{Group: g.Group, ErrorCode: kerr.GroupAuthorizationFailed.Code})
+		}
+		return resp, nil, true
+	})
+	r := capture(t, fake, log, func(cfg *TailConfig) { cfg.Facts = ViewFacts{View: view(t, log), Cluster: "c"} })
+	r.ready()
+	<-refused
+	require.NoError(t, fake.Write(t.Context(), "h", commits("h", "t", 0, 77)...))
+	r.caughtUp()
+	requireForgotten(t, log)
+	r.eventually(func(Status) bool { return holeOf(t, log) == nil })
+}
+
+// silent is a fold that never gets there.
+type silent struct{}
+
+func (silent) RetainedFrom(string, ledger.TopicPartition) (ledger.Time, bool) {
+	return ledger.Time{}, false
+}
+
+func (silent) AppliedFrom(ctx context.Context, _ uint64, _ int32, _ int64) ([]OffsetKey, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (silent) Committed() []ledger.TopicPartition { return nil }
+
+// holeOf is the hole that the ledger tells of the one line.
+func holeOf(t *testing.T, log ledgerLog) *ledger.Hole {
+	at, ok := folded(t, log).Cursor("c", ledger.CursorShardAll)
+	require.True(t, ok)
+	require.Len(t, at.Lines, 1)
+	return at.Lines[0].Hole
+}
+
+// forgetAnOffset returns a broker and what was captured of it before offset 0 of group g was
+// deleted, offset 1 moved on, and compaction removed even the tombstone of the first.
+func forgetAnOffset(t *testing.T) (*kafkatest.Fake, *ledgertest.Ledger) {
 	fake := startFake(t, kafkatest.FakeConfig{Partitions: 1, Topics: map[string]int32{"t": 3}})
 	log := ledgertest.New(t)
 	require.NoError(t, fake.Commit(t.Context(), "g", "t", map[int32]int64{0: 5, 1: 7, 2: 9}))
@@ -32,19 +105,21 @@ func TestOffsetForgottenWhileCaptureWasAway(t *testing.T) {
 	require.NoError(t, fake.Sync(t.Context()))
 	forgetTombstones(t, fake)
 	fake.Kafka.Compact()
+	return fake, log
+}
 
-	r = capture(t, fake, log, func(cfg *TailConfig) { cfg.Facts = ViewFacts{View: view(t, log), Cluster: "c"} })
-	r.ready()
-	r.eventually(func(Status) bool { return len(eventsOf(t, log, ledger.KindDeleted)) > 0 })
+// requireForgotten waits until the ledger tells that offset 0 is gone, and nothing else.
+func requireForgotten(t *testing.T, log ledgerLog) {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(eventsOf(t, log, ledger.KindDeleted)) > 0 }, patience, 5*time.Millisecond)
 	s := folded(t, log)
 	for partition, want := range []projection.Value{{}, {At: 19, Exists: true}, {At: 9, Exists: true}} {
 		p, ok := s.Partition("c", "g", "t", int32(partition))
 		require.True(t, ok)
-		if !want.Exists {
-			require.False(t, p.Committed.Exists, "partition %d", partition)
-			continue
+		require.Equal(t, want.Exists, p.Committed.Exists, "partition %d", partition)
+		if want.Exists {
+			require.Equal(t, want, p.Committed, "partition %d", partition)
 		}
-		require.Equal(t, want, p.Committed, "partition %d", partition)
 	}
 	gone := eventsOf(t, log, ledger.KindDeleted)
 	require.Len(t, gone, 1)
@@ -62,8 +137,12 @@ func forgetTombstones(t *testing.T, fake *kafkatest.Fake) {
 	client, err := kgo.NewClient(fake.Options()...)
 	require.NoError(t, err)
 	defer client.Close()
-	none := "0"
-	resp, err := kadm.NewClient(client).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Name: "delete.retention.ms", Value: &none}}, offsetsTopic)
+	alterOffsetsTopic(t, client, "delete.retention.ms", "0")
+}
+
+func alterOffsetsTopic(t *testing.T, client *kgo.Client, name, value string) {
+	t.Helper()
+	resp, err := kadm.NewClient(client).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Name: name, Value: &value}}, offsetsTopic)
 	require.NoError(t, err)
 	for _, r := range resp {
 		require.NoError(t, r.Err)

@@ -34,12 +34,67 @@ func TestGapOfEachKeyBehindAHole(t *testing.T) {
 		"behind what was the end when the hole was found: it has lost nothing")
 }
 
+// Capture dies while it reads behind a hole. What it had still to say of the other keys is
+// said after the restart, and what it had said is not said again.
+func TestHoleSurvivesAKill(t *testing.T) {
+	for deaths := range 3 {
+		lt, s := newLineTest(t), &source{at: 1000}
+		lt.feed(s.plain("g", "t", 0, 10), s.plain("h", "t", 0, 10), s.plain("i", "t", 0, 10))
+		lt.crash()
+		s.next, s.at = 20, 9000 // 3 to 19 were compacted away
+		lt.line.high = 24
+		for i, r := range []sourceRecord{s.plain("g", "t", 0, 50), s.plain("h", "t", 0, 60), s.plain("g", "t", 0, 51), s.plain("h", "t", 0, 61)} {
+			lt.feed(r)
+			if i < deaths {
+				lt.crash()
+			}
+		}
+		require.True(t, lt.line.hole.ended(lt.line.next), "the coordinators are still to be asked for i")
+		require.Equal(t, int64(3), lt.cursor().Hole.First)
+		lt.crash()
+		require.True(t, lt.line.hole.ended(lt.line.next), "also after a restart")
+		gaps := map[string][]ledger.Gap{}
+		for _, e := range lt.log {
+			if e.Kind == ledger.KindGap {
+				gaps[e.Group] = append(gaps[e.Group], *e.Gap)
+			}
+		}
+		gap := ledger.Gap{OfGroup: true, SourcePartition: 3, First: 3, Last: 19, From: ledger.AtMillis(1000), To: ledger.AtMillis(9000)}
+		require.Equal(t, map[string][]ledger.Gap{"g": {gap}, "h": {gap}}, gaps, "%d deaths", deaths)
+	}
+}
+
+// Compaction overtook capture for a second time before the coordinators had answered about the
+// first. The keys that were known since the first hole may have lost rows anew.
+func TestSecondHoleBeforeTheFirstIsSettled(t *testing.T) {
+	lt, s := newLineTest(t), &source{at: 1000}
+	lt.feed(s.plain("g", "t", 0, 1))
+	lt.crash()
+	s.next, s.at, lt.line.high = 10, 5000, 11
+	lt.feed(s.plain("g", "t", 0, 2))
+	lt.crash()
+	s.next, s.at, lt.line.high = 20, 9000, 21
+	events := lt.feed(s.plain("g", "t", 0, 3))
+	require.Equal(t, []string{"gap", "committed"}, kinds(events))
+	require.Equal(t, ledger.Gap{OfGroup: true, SourcePartition: 3, First: 11, Last: 19, From: ledger.AtMillis(1000), To: ledger.AtMillis(9000)}, *events[0].Gap)
+}
+
+// A capture that has run since its first start stood still, since it could store nothing, for
+// so long that compaction overtook it. That is a hole as after a restart.
+func TestHoleOfACaptureThatStoodStill(t *testing.T) {
+	lt, s := newLineTest(t), &source{at: 1000}
+	lt.line.firstEnd = 2
+	lt.feed(s.plain("g", "t", 0, 1), s.plain("g", "t", 0, 2))
+	s.next, s.at, lt.line.high = 10, 5000, 11
+	require.Equal(t, []string{"gap", "committed"}, kinds(lt.feed(s.plain("g", "t", 0, 7))))
+}
+
 // At the first start compaction has left the end of each key's history; there is no gap.
 func TestNoGapAtTheFirstStart(t *testing.T) {
 	lt, s := newLineTest(t), &source{at: 1000}
 	first := s.plain("g", "t", 0, 1)
 	s.next = 50
-	lt.line.high = 51
+	lt.line.high, lt.line.firstEnd = 51, 51
 	require.Equal(t, []string{"committed", "committed"}, kinds(lt.feed(first, s.plain("g", "t", 0, 2))))
 }
 

@@ -80,7 +80,9 @@ func (l *sourceLine) feed(r *sourceRecord, now ledger.Time) error {
 	}
 	if expected := max(l.read, l.next); r.offset > expected {
 		l.closeRun(now)
-		l.hole.found(expected, r.offset, l.high, l.latest())
+		if l.hole.watch || r.offset > l.firstEnd {
+			l.hole.found(expected, r.offset, l.high, l.latest())
+		}
 	}
 	if r.control {
 		l.closeRun(now)
@@ -122,11 +124,16 @@ func (l *sourceLine) feed(r *sourceRecord, now ledger.Time) error {
 	return nil
 }
 
-// decode decodes r. A key that names no topic is damaged: no event can hold it as a row.
+// decode decodes r. A key that names no topic is damaged: no event can hold it as a row, and
+// neither one with more metadata than a message has room for.
 func (l *sourceLine) decode(r *sourceRecord) Entry {
 	e := l.decoder.Decode(r.key, r.value)
-	if (e.Kind == EntryOffset || e.Kind == EntryTombstone) && e.Offset.Topic == "" {
+	switch {
+	case e.Kind != EntryOffset && e.Kind != EntryTombstone:
+	case e.Offset.Topic == "":
 		return e.opaque("key without a topic")
+	case len(e.Offset.Metadata) > maxElementBytes:
+		return e.opaque("metadata too large for an event")
 	}
 	return e
 }
@@ -138,7 +145,6 @@ func (l *sourceLine) flush(now ledger.Time) { l.closeRun(now) }
 // settle says that the outcome of r, and of all records before it, has been given out.
 func (l *sourceLine) settle(r *sourceRecord) {
 	l.next, l.epoch, l.moved = r.offset+1, r.epoch, true
-	l.hole.passed(l.next)
 }
 
 // readAgain takes from a record that was read before a restart what only memory held: the
@@ -229,8 +235,15 @@ func (l *sourceLine) metadata(r *sourceRecord, e *Entry, now ledger.Time) {
 }
 
 func (l *sourceLine) group(r *sourceRecord, e *Entry, now ledger.Time) {
-	if largestMember(e.Membership) > maxMemberBytes {
-		opaque := e.opaque("a member too large for an event")
+	problem := ""
+	switch {
+	case largestMember(e.Membership) > maxElementBytes:
+		problem = "a member too large for an event"
+	case estimateMembers(e.Membership) > maxEventBytes:
+		problem = "a group too large for an event"
+	}
+	if problem != "" {
+		opaque := e.opaque(problem)
 		l.opaque(r, &opaque, now)
 		return
 	}
@@ -247,9 +260,7 @@ func (l *sourceLine) opaque(r *sourceRecord, e *Entry, now ledger.Time) {
 	// When the record was written, not when it was read: since then a key may hold what nobody
 	// here can read, and an answer about a moment after it must not be surer than that.
 	ev.Time = l.effective(now, r.timestamp)
-	ev.Opaque = &ledger.Opaque{
-		Key: r.key, Value: r.value, ValueNull: r.value == nil, Timestamp: r.timestamp, Problem: e.Problem,
-	}
+	ev.Opaque = rawRecord(r, e.Problem)
 	l.out.add(ev)
 }
 

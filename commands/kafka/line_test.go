@@ -56,8 +56,23 @@ func (lt *lineTest) drain() []ledger.Event {
 func (lt *lineTest) crash() int64 {
 	lt.drain()
 	cursor := lt.cursor()
-	lt.line = resumeLine(&lineShared{cluster: "c", out: &batch{}, retention: lt.line.retention}, cursor)
+	var told []OffsetKey
+	if cursor.Hole != nil {
+		told = lt.takeUp(cursor).Told[cursor.Partition]
+	}
+	lt.line = resumeLine(&lineShared{cluster: "c", out: &batch{}, retention: lt.line.retention}, cursor, told)
 	return lt.line.read
+}
+
+// takeUp is where the folded ledger says that capture stands after a cursor.
+func (lt *lineTest) takeUp(cursor ledger.SourceLine) Resume {
+	f := newFold(lt.t)
+	f.apply(lt.log)
+	f.apply([]ledger.Event{{Kind: ledger.KindCursor, Cluster: "c", Cursor: &ledger.Cursor{
+		Shard: ledger.CursorShardAll, Lines: []ledger.SourceLine{cursor}}}})
+	cfg := TailConfig{Cluster: "c"}
+	cfg.TakeUp(f.state)
+	return cfg.Resume
 }
 
 // source makes the records of one partition of __consumer_offsets, as a coordinator does.

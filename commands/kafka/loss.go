@@ -39,9 +39,7 @@ func (t *Tail) outOfRange(ctx context.Context, l *sourceLine) (bool, error) {
 	start, end := starts[l.partition], ends[l.partition]
 	switch position := l.position(); {
 	case position < start:
-		if err := t.removed(ctx, l, start); err != nil {
-			return false, err
-		}
+		t.removed(l, start)
 	case position > end:
 		if err := t.truncated(ctx, l, end); err != nil {
 			return false, err
@@ -53,23 +51,14 @@ func (t *Tail) outOfRange(ctx context.Context, l *sourceLine) (bool, error) {
 	return true, nil
 }
 
-// removed tells that the records before position start are gone unread, asks for the offsets
-// that they may have changed, and goes on there.
-func (t *Tail) removed(ctx context.Context, l *sourceLine, start int64) error {
+// removed tells that the records before position start are gone unread, and goes on there.
+// [Tail.settleHoles] asks for the offsets that they may have changed.
+func (t *Tail) removed(l *sourceLine, start int64) {
 	now := ledger.AtTime(t.cfg.Clock())
 	l.flush(now)
 	t.shared.out.add(l.lostRange(ledger.CauseCompacted, l.position(), start, now))
+	l.hole.removed(l.position(), start, l.latest())
 	l.read, l.next, l.moved = start, start, true
-	seq, err := t.settle(ctx)
-	if err != nil {
-		return err
-	}
-	keys, err := t.applied(ctx, seq, l, 0)
-	if err != nil {
-		return err
-	}
-	answers, at := t.reread(ctx, keys)
-	return t.addAnswers(ctx, l, start, answers, at)
 }
 
 // truncated tells that the brokers lost the records from position on, which clients could
@@ -86,7 +75,7 @@ func (t *Tail) truncated(ctx context.Context, l *sourceLine, position int64) err
 	if err != nil {
 		return err
 	}
-	answers, at := t.reread(ctx, keys)
+	answers, _, at := t.reread(ctx, keys, rereads)
 	answers = t.unsaid(ctx, l, position, answers)
 	t.shared.out.add(l.lostRange(ledger.CauseTruncated, position, to, at))
 	l.cutBack(position)
@@ -129,7 +118,7 @@ func (t *Tail) recreated(ctx context.Context, id uuid.UUID) error {
 		}
 		gone = append(gone, keys...)
 	}
-	answers, at := t.reread(ctx, gone)
+	answers, _, at := t.reread(ctx, gone, rereads)
 	t.topicID, t.lines, t.cfg.Resume.Cursor.Lines = id, map[int32]*sourceLine{}, nil
 	t.openLines(starts, ends)
 	for _, l := range old {
@@ -177,14 +166,14 @@ func (t *Tail) applied(ctx context.Context, seq uint64, l *sourceLine, position 
 	return keys, nil
 }
 
-// rereads is how often an offset is asked for whose coordinator does not answer. One that
-// never does is told of by the gap alone.
+// rereads is how often an offset that was lost is asked for whose coordinator does not answer.
+// One that never does is told of by the gap alone.
 const rereads = 5
 
-// reread asks the coordinators for offsets, and returns the moment after which they answered.
-func (t *Tail) reread(ctx context.Context, keys []OffsetKey) ([]OffsetAnswer, ledger.Time) {
-	var known []OffsetAnswer
-	for wait, try := newBackoff(), 0; len(keys) > 0 && try < rereads; try++ {
+// reread asks the coordinators for offsets, some times if need be, and returns what they
+// answered, the number of offsets that stay unknown, and the moment after which that was.
+func (t *Tail) reread(ctx context.Context, keys []OffsetKey, tries int) (known []OffsetAnswer, unknown int, at ledger.Time) {
+	for wait := newBackoff(); len(keys) > 0 && tries > 0; tries-- {
 		askCtx, cancel := context.WithTimeout(ctx, requestTimeout)
 		answers := Reread(askCtx, t.client, keys)
 		cancel()
@@ -196,15 +185,15 @@ func (t *Tail) reread(ctx context.Context, keys []OffsetKey) ([]OffsetAnswer, le
 			}
 			known = append(known, a)
 		}
-		if len(keys) > 0 && wait.sleep(ctx) != nil {
+		if len(keys) > 0 && tries > 1 && wait.sleep(ctx) != nil {
 			break
 		}
 	}
-	at := ledger.AtTime(t.cfg.Clock())
+	at = ledger.AtTime(t.cfg.Clock())
 	for i := range known {
 		known[i].NotBefore = notAfter(known[i].NotBefore, at)
 	}
-	return known, at
+	return known, len(keys), at
 }
 
 // notAfter is t, or limit if t is later. Clocks of brokers may be ahead of ours.
@@ -215,11 +204,30 @@ func notAfter(t, limit ledger.Time) ledger.Time {
 	return t
 }
 
-// addReread adds an event of rows that were asked for. They stand where the line does.
+// addReread adds an event of rows that were asked for. They stand where the line does. An event
+// that is too large is cut: what was asked for was never one request.
 func (t *Tail) addReread(ctx context.Context, l *sourceLine, e ledger.Event) error {
 	e.Source.Partition, e.Source.Instance = l.partition, t.cfg.Instance
 	for i := range e.Offsets {
 		e.Offsets[i].Effective = e.Time
+	}
+	if n := len(e.Offsets); n > 1 && estimate(&e) > maxEventBytes {
+		rest := e
+		e.Offsets, rest.Offsets = e.Offsets[:n/2], e.Offsets[n/2:]
+		if err := t.addReread(ctx, l, e); err != nil {
+			return err
+		}
+		return t.addReread(ctx, l, rest)
+	}
+	return t.add(ctx, e)
+}
+
+// add adds an event that no record tells.
+func (t *Tail) add(ctx context.Context, e ledger.Event) error {
+	if !t.shared.out.empty() && !t.shared.out.fits(estimate(&e)) {
+		if err := t.send(ctx); err != nil {
+			return err
+		}
 	}
 	t.shared.out.add(e)
 	if t.shared.out.full() {

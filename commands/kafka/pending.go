@@ -20,6 +20,7 @@ type transaction struct {
 	since      ledger.Time
 	rows       []pendingRow
 	marked     bool // the replaced rows have their flag
+	bytes      int  // estimate of the events that the rows become
 }
 
 // pendingRow is a row that waits for its marker.
@@ -42,6 +43,13 @@ func (p *pendingTable) add(r *sourceRecord, group string, row ledger.Offset) {
 		p.open[r.producerID] = tx
 	}
 	tx.rows = append(tx.rows, pendingRow{group: group, row: row})
+	tx.bytes += tx.rows[len(tx.rows)-1].size()
+}
+
+// size is an estimate of what the row adds to the events of its transaction, if it is the only
+// one of its group.
+func (r *pendingRow) size() int {
+	return eventBytes + 2*len(r.group) + rowBytes + len(r.row.Topic) + len(r.row.Metadata)
 }
 
 // restore makes the open transactions of a cursor known, without their rows: those are to be
@@ -77,11 +85,23 @@ func (p *pendingTable) kill(group, topic string, partition int32) {
 }
 
 // What is given out of a transaction at once. Most are smaller by far; a larger one is given
-// out in steps, so that each fits into an append.
+// out in steps, so that each fits into an append. A row may take a step beyond its bytes.
 const (
 	stepGroups = 30
 	stepBytes  = 512 << 10
 )
+
+// weight is an estimate of the next step of a producer's transaction, from above.
+func (p *pendingTable) weight(producerID int64) int {
+	tx, ok := p.open[producerID]
+	if !ok {
+		return 0
+	}
+	return min(tx.bytes, stepBytes+maxElementBytes+stepGroups*(eventBytes+2*maxNameBytes))
+}
+
+// maxNameBytes is the longest name that a record can hold.
+const maxNameBytes = 1<<15 - 1
 
 // committed marks the rows of a producer's transaction that a later row of the same key
 // replaces. The transaction may be given out in many events, and whoever folds one of them
@@ -129,6 +149,9 @@ func (p *pendingTable) take(producerID int64) (rows []pendingRow, last bool) {
 		return tx.rows, true
 	}
 	rows, tx.rows = tx.rows[:n], tx.rows[n:]
+	for i := range rows {
+		tx.bytes -= rows[i].size()
+	}
 	tx.first = tx.rows[0].row.SourceOffset // after a restart only the rest is read again
 	return rows, false
 }

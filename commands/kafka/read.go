@@ -26,7 +26,7 @@ const (
 func (t *Tail) read(ctx context.Context) error {
 	if t.foundTopic != uuid.Nil {
 		for _, c := range t.cfg.Resume.Cursor.Lines {
-			t.lines[c.Partition] = resumeLine(&t.shared, c)
+			t.lines[c.Partition] = resumeLine(&t.shared, c, t.cfg.Resume.Told[c.Partition])
 		}
 		if err := t.recreated(ctx, t.foundTopic); err != nil {
 			return err
@@ -41,6 +41,9 @@ func (t *Tail) read(ctx context.Context) error {
 		default:
 		}
 		if err := t.poll(ctx); err != nil {
+			return err
+		}
+		if err := t.settleHoles(ctx); err != nil {
 			return err
 		}
 		if t.due() {
@@ -128,6 +131,9 @@ func (t *Tail) take(ctx context.Context, l *sourceLine, p *kgo.FetchPartition, n
 	for _, r := range p.Records {
 		rec := fetched(r)
 		for taken := false; !taken; taken = l.read > rec.offset {
+			if err := t.makeRoom(ctx, l, &rec, now); err != nil {
+				return err
+			}
 			if lost := l.feed(&rec, now); lost != nil {
 				if err := t.truncated(ctx, l, rec.offset); err != nil {
 					return err
@@ -144,11 +150,26 @@ func (t *Tail) take(ctx context.Context, l *sourceLine, p *kgo.FetchPartition, n
 		}
 	}
 	l.flush(now)
-	if ended := l.hole.ended; ended != nil {
-		l.hole.ended = nil
-		return t.forgotten(ctx, l, *ended)
-	}
 	return nil
+}
+
+// makeRoom sends the batch if what comes of rec might not fit into it any more. The open run
+// stays open, unless it and the record are both so large that not even an empty batch would
+// hold them.
+func (t *Tail) makeRoom(ctx context.Context, l *sourceLine, rec *sourceRecord, now ledger.Time) error {
+	if t.shared.out.fits(l.weight(rec)) {
+		return nil
+	}
+	if !t.shared.out.empty() {
+		if err := t.send(ctx); err != nil {
+			return err
+		}
+	}
+	if t.shared.out.fits(l.weight(rec)) {
+		return nil
+	}
+	l.flush(now)
+	return t.send(ctx)
 }
 
 // fetched is r as lines take it.

@@ -44,8 +44,9 @@ const (
 )
 
 var (
-	errOffsetOmitted  = errors.New("the coordinator's answer leaves the offset out")
-	errNegativeOffset = errors.New("the coordinator answered with a negative offset that does not stand for none")
+	errOffsetOmitted    = errors.New("the coordinator's answer leaves the offset out")
+	errMetadataTooLarge = errors.New("the offset has more metadata than an event has room for")
+	errNegativeOffset   = errors.New("the coordinator answered with a negative offset that does not stand for none")
 )
 
 // Reread asks the coordinators for the committed offsets of keys, of which no two may be the
@@ -172,6 +173,9 @@ func (a *OffsetAnswer) take(p *kmsg.OffsetFetchResponseGroupTopicPartition) {
 		return
 	case p.Offset < 0:
 		a.Err = errNegativeOffset
+		return
+	case p.Metadata != nil && len(*p.Metadata) > maxElementBytes:
+		a.Err = errMetadataTooLarge
 		return
 	}
 	a.Exists = true

@@ -11,6 +11,7 @@ type run struct {
 	group    string
 	deletes  bool
 	rows     []ledger.Offset
+	bytes    int        // estimate of the events that it becomes
 	keys     keySet     // of rows
 	end      int64      // position after the last record
 	trailing []trailing // group metadata that ended behind the tombstones
@@ -29,6 +30,7 @@ func (u *run) open() bool { return len(u.rows) > 0 }
 func (u *run) takes(r *sourceRecord, e *Entry) bool {
 	switch {
 	case len(u.trailing) > 0,
+		u.bytes > maxRunBytes,
 		e.Group != u.group,
 		r.producerID != u.first.producerID,
 		r.transactional != u.first.transactional,
@@ -42,6 +44,7 @@ func (u *run) takes(r *sourceRecord, e *Entry) bool {
 }
 
 func (u *run) add(row *ledger.Offset) {
+	u.bytes += rowBytes + len(row.Topic) + len(row.Metadata)
 	u.rows = append(u.rows, *row)
 	u.keys.add(row.Topic, row.Partition)
 	u.end = row.SourceOffset + 1
@@ -50,18 +53,23 @@ func (u *run) add(row *ledger.Offset) {
 // endsWith reports whether r, a metadata record, is part of the same end of a group as the
 // tombstones of the run: written in one batch with them, and a tombstone as well.
 func (u *run) endsWith(r *sourceRecord, e *Entry) bool {
-	return u.open() && u.deletes && r.value == nil && e.Group == u.group &&
+	return u.open() && u.deletes && r.value == nil && e.Group == u.group && len(u.trailing) < maxTrailing &&
 		r.offset == u.end && r.timestamp == u.first.timestamp && r.epoch == u.first.epoch
 }
 
+// maxTrailing bounds what stands behind the tombstones of a run, each of which may be an event.
+// A group has to be empty to be deleted, so that its end is a handful of records.
+const maxTrailing = 50
+
 func (u *run) follow(r *sourceRecord, e *Entry) {
+	u.bytes += eventBytes + 3*len(r.key)
 	u.trailing = append(u.trailing, trailing{*r, *e})
 	u.end = r.offset + 1
 	u.gone = u.gone || e.KeyType == keyClassicGroup || e.KeyType == keyConsumerGroup
 }
 
 func (u *run) reset() {
-	u.rows, u.trailing, u.gone = u.rows[:0], u.trailing[:0], false
+	u.rows, u.trailing, u.gone, u.bytes = u.rows[:0], u.trailing[:0], false, 0
 	u.keys.clear()
 }
 
@@ -74,6 +82,7 @@ func (l *sourceLine) extend(r *sourceRecord, e *Entry, now ledger.Time) {
 		l.run.first = *r
 		l.run.first.key, l.run.first.value = nil, nil
 		l.run.group, l.run.deletes = e.Group, e.Kind == EntryTombstone
+		l.run.bytes = eventBytes + 2*len(e.Group)
 	}
 	l.run.add(&e.Offset)
 }

@@ -43,6 +43,7 @@ type Tail struct {
 	spare      chan *batch
 	observed   chan observation
 	watermarks *Observer
+	topicWaits ration    // of the waiting for topics to disappear
 	lastFault  error     // of a fetch
 	faultAt    time.Time // when a fetch last told whether it could be done
 }
@@ -131,9 +132,9 @@ func (t *Tail) start(ctx context.Context) error {
 }
 
 func (t *Tail) tryStart(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	askCtx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	meta, err := t.admin.Metadata(ctx, offsetsTopic)
+	meta, err := t.admin.Metadata(askCtx, offsetsTopic)
 	if err != nil {
 		return fmt.Errorf("ask for the cluster: %w", err)
 	}
@@ -146,7 +147,11 @@ func (t *Tail) tryStart(ctx context.Context) error {
 	if t.topicID == uuid.Nil {
 		t.topicID = found
 	}
-	t.shared.retention = retention{period: t.retention(ctx), facts: t.cfg.Facts}
+	period, err := t.retention(ctx)
+	if err != nil {
+		return err
+	}
+	t.shared.retention = retention{period: period, facts: t.cfg.Facts}
 	starts, ends, err := t.bounds(ctx)
 	if err != nil {
 		return err
@@ -166,20 +171,29 @@ const requestTimeout = 10 * time.Second
 const defaultRetention = 7 * 24 * time.Hour
 
 // retention returns the period after which brokers let offsets expire. A capture that may not
-// ask for it takes Kafka's default.
-func (t *Tail) retention(ctx context.Context) time.Duration {
+// ask for it takes Kafka's default; one that gets no answer in time has not begun.
+func (t *Tail) retention(ctx context.Context) (time.Duration, error) {
 	if t.cfg.Retention > 0 {
-		return t.cfg.Retention
+		return t.cfg.Retention, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	period, err := t.askRetention(ctx)
+	switch {
+	case isContextError(err):
+		return 0, fmt.Errorf("ask how long offsets are kept: %w", err)
+	case err != nil:
+		return defaultRetention, nil
+	}
+	return period, nil
+}
+
+func (t *Tail) askRetention(ctx context.Context) (time.Duration, error) {
 	brokers, err := t.admin.ListBrokers(ctx)
 	if err != nil {
-		return defaultRetention
+		return 0, err
 	}
-	period, err := askRetention(ctx, t.admin, brokers.NodeIDs())
-	if err != nil {
-		return defaultRetention
-	}
-	return period
+	return askRetention(ctx, t.admin, brokers.NodeIDs())
 }
 
 // bounds returns the first and the next position of every source partition. There are none as
@@ -198,6 +212,8 @@ type listOffsets func(ctx context.Context, topics ...string) (kadm.ListedOffsets
 
 // list asks for one offset of each source partition. An answer that lacks one is an error.
 func (t *Tail) list(ctx context.Context, list listOffsets) (map[int32]int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	listed, err := list(ctx, offsetsTopic)
 	if err != nil {
 		return nil, fmt.Errorf("list offsets of %s: %w", offsetsTopic, err)
@@ -229,7 +245,7 @@ func (t *Tail) openLines(starts, ends map[int32]int64) {
 		}
 		l := newLine(&t.shared, p, starts[p])
 		if c, ok := known[p]; ok {
-			l = resumeLine(&t.shared, c)
+			l = resumeLine(&t.shared, c, t.cfg.Resume.Told[p])
 		}
 		l.firstEnd, l.high = ends[p], ends[p]
 		t.lines[p] = l
