@@ -38,6 +38,12 @@ var kindNames = [...]string{
 // version does not know.
 func (k Kind) String() string { return nameOf(kindNames[:], int32(k), "kind-") }
 
+// OfGroup reports whether events of the kind are about one group. Of gaps, some are: see
+// [Event.OfGroup].
+func (k Kind) OfGroup() bool {
+	return k > 0 && int(k) < len(rules) && rules[k].scope == scopeGroup
+}
+
 // ParseKind is the inverse of [Kind.String]. It is false for a word that is no kind.
 func ParseKind(s string) (Kind, bool) {
 	for k, name := range kindNames {
@@ -47,6 +53,15 @@ func ParseKind(s string) (Kind, bool) {
 	}
 	return 0, false
 }
+
+// Key types of the records in __consumer_offsets that group events come from: what
+// [Membership.RecordType] holds.
+const (
+	RecordClassicGroup int16 = 2 // a classic group with all its members
+	RecordGroup        int16 = 3 // epoch of a KIP-848 group
+	RecordMember       int16 = 5 // client id and host of one of its members
+	RecordAssignment   int16 = 8 // the epoch and partitions of one
+)
 
 // SourceKind says how an event got into the ledger.
 type SourceKind int32

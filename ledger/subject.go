@@ -115,6 +115,11 @@ func ParseToken(token string) (string, error) {
 	return "", fmt.Errorf("token %q is not in canonical form", token)
 }
 
+// OfGroup reports whether e is about one group: Group.
+func (e *Event) OfGroup() bool {
+	return e.Kind.OfGroup() || e.Kind == KindGap && e.Gap != nil && e.Gap.OfGroup
+}
+
 // Subject returns the subject that e is stored under. It is a function of the event alone,
 // which must have the payload of its kind, as every decoded and every valid event has.
 func (e *Event) Subject() string {
@@ -147,6 +152,9 @@ func GroupSubject(cluster, group string, kind Kind) string {
 // GroupSubjects matches everything that is stored of one group.
 func GroupSubjects(cluster, group string) string { return join(cluster, "g", Token(group), ">") }
 
+// AllGroupSubjects matches everything that is stored of the groups of a cluster.
+func AllGroupSubjects(cluster string) string { return join(cluster, "g", ">") }
+
 // TopicSubject is the subject of a topic's events of one kind: ol.<cluster>.t.<topic>.<kind>.
 func TopicSubject(cluster, topic string, kind Kind) string {
 	return join(cluster, "t", Token(topic), kind.String())
@@ -154,6 +162,18 @@ func TopicSubject(cluster, topic string, kind Kind) string {
 
 // TopicSubjects matches everything that is stored of the lives of a cluster's topics.
 func TopicSubjects(cluster string) string { return join(cluster, "t", ">") }
+
+// OneTopicSubjects matches everything that is stored of the lives of one topic.
+func OneTopicSubjects(cluster, topic string) string { return join(cluster, "t", Token(topic), ">") }
+
+// WatermarkSubjects matches the watermarks of a cluster.
+func WatermarkSubjects(cluster string) string { return join(cluster, "w", "*") }
+
+// CursorSubjects matches what is stored of capture's position in a cluster.
+func CursorSubjects(cluster string) string { return join(cluster, "c", "*") }
+
+// SourceSubjects matches what was found in the partitions of a cluster's __consumer_offsets.
+func SourceSubjects(cluster string) string { return join(cluster, "s", ">") }
 
 // WatermarkSubject is the subject of one shard of watermarks: ol.<cluster>.w.<shard>.
 func WatermarkSubject(cluster string, shard int32) string {

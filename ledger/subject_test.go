@@ -148,6 +148,13 @@ func TestSubjects(t *testing.T) {
 		got[name] = e.Subject()
 		require.True(t, MatchSubject(ClusterSubjects("prod"), e.Subject()))
 		require.Equal(t, e.Kind == KindTopic, MatchSubject(TopicSubjects("prod"), e.Subject()))
+		require.Equal(t, e.Kind == KindTopic, MatchSubject(OneTopicSubjects("prod", e.Topic), e.Subject()))
+		require.Equal(t, e.Kind == KindWatermarks, MatchSubject(WatermarkSubjects("prod"), e.Subject()))
+		require.Equal(t, e.Kind == KindCursor, MatchSubject(CursorSubjects("prod"), e.Subject()))
+		require.Equal(t, strings.HasPrefix(want[name], "ol.prod.s."), MatchSubject(SourceSubjects("prod"), e.Subject()))
+		inGroup := strings.HasPrefix(want[name], "ol.prod.g.")
+		require.Equal(t, inGroup, MatchSubject(AllGroupSubjects("prod"), e.Subject()))
+		require.Equal(t, inGroup && name != "newer", e.OfGroup(), "of a kind that is not known nobody can say")
 	}
 	require.Equal(t, want, got)
 }

@@ -89,7 +89,7 @@ func (e *Event) rule() (rule, bool) {
 		return rule{}, false
 	}
 	r := rules[e.Kind]
-	if e.Kind == KindGap && e.Gap != nil && e.Gap.OfGroup {
+	if e.OfGroup() {
 		r.scope = scopeGroup
 	}
 	return r, true
@@ -216,7 +216,7 @@ func (e *Event) validateContent(c *check) {
 	switch {
 	case e.Membership != nil:
 		m := e.Membership
-		oneMember := m.RecordType == 5 || m.RecordType == 8
+		oneMember := m.RecordType == RecordMember || m.RecordType == RecordAssignment
 		c.that(!oneMember || len(m.Members) == 1, "%d members from a record of one", len(m.Members))
 	case e.TopicInfo != nil:
 		c.that(e.TopicInfo.Partitions >= 0, "%d partitions", e.TopicInfo.Partitions)

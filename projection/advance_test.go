@@ -51,7 +51,7 @@ func oddEvent(t *rapid.T, oddity int, ev *ledger.Event) {
 	case 4:
 		members := []ledger.Member{{ID: "m", Assigned: []ledger.TopicPartitions{{Topic: "t", Partitions: []int32{1}}}}}
 		ev.Kind, ev.Offsets = ledger.KindGroup, nil
-		ev.Membership = &ledger.Membership{RecordType: recordClassicGroup, Members: members[:rapid.IntRange(0, 1).Draw(t, "members")]}
+		ev.Membership = &ledger.Membership{RecordType: ledger.RecordClassicGroup, Members: members[:rapid.IntRange(0, 1).Draw(t, "members")]}
 	}
 }
 

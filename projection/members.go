@@ -10,14 +10,6 @@ import (
 	"github.com/offsetledger/offsetledger/ledger"
 )
 
-// Key types of the group records in __consumer_offsets that Membership.RecordType names.
-const (
-	recordClassicGroup  = 2
-	recordConsumerGroup = 3
-	recordMember        = 5 // client id and host of a KIP-848 member
-	recordAssignment    = 8 // its member epoch and partitions
-)
-
 // membership is who was in a group, as far as its records have told.
 type membership struct {
 	typ          ledger.GroupType
@@ -59,7 +51,7 @@ func (g *group) foldMembership(c *cluster, ev *ledger.Event) {
 		return
 	}
 	m := &g.members
-	ofGroup := said.RecordType != recordMember && said.RecordType != recordAssignment
+	ofGroup := said.RecordType != ledger.RecordMember && said.RecordType != ledger.RecordAssignment
 	if said.Deleted && ofGroup {
 		g.dissolve(said.RecordType, ev.Time)
 		return
@@ -70,11 +62,11 @@ func (g *group) foldMembership(c *cluster, ev *ledger.Event) {
 	}
 	at := ev.Time
 	switch said.RecordType {
-	case recordConsumerGroup:
+	case ledger.RecordGroup:
 		m.generation = said.Generation
-	case recordMember:
+	case ledger.RecordMember:
 		m.describe(said)
-	case recordAssignment:
+	case ledger.RecordAssignment:
 		m.assign(said)
 	default:
 		m.generation, m.protocolType = said.Generation, said.ProtocolType
@@ -87,7 +79,7 @@ func (g *group) foldMembership(c *cluster, ev *ledger.Event) {
 	switch {
 	case len(m.members) > 0:
 		g.enter(GroupStateStable, at)
-	case said.RecordType == recordClassicGroup && said.Generation == 0 && said.Protocol == "" && g.state != GroupStateStable:
+	case said.RecordType == ledger.RecordClassicGroup && said.Generation == 0 && said.Protocol == "" && g.state != GroupStateStable:
 		g.enter(GroupStatePreparingRebalance, at) // made by a first join; nothing became empty
 	default:
 		g.enter(GroupStateEmpty, at)
@@ -99,7 +91,7 @@ func (g *group) foldMembership(c *cluster, ev *ledger.Event) {
 // leaves one too, which is no deletion: its other records stand.
 func (g *group) dissolve(recordType int16, at ledger.Time) {
 	m := &g.members
-	if m.typ == ledger.GroupTypeConsumer && recordType == recordClassicGroup {
+	if m.typ == ledger.GroupTypeConsumer && recordType == ledger.RecordClassicGroup {
 		return
 	}
 	g.members = membership{typ: m.typ}

@@ -108,9 +108,10 @@ func (s *State) apply() ([]Change, error) {
 		if !s.later(rec, ledger.Time{}) {
 			c.foldTopic(ev)
 		}
-	case ledger.KindUpdated, ledger.KindCommitted, ledger.KindReset, ledger.KindDeleted, ledger.KindFailed,
-		ledger.KindIntent, ledger.KindClaim, ledger.KindCheckpoint, ledger.KindGroup:
-		s.foldGroup(c, rec)
+	default:
+		if ev.Kind.OfGroup() {
+			s.foldGroup(c, rec)
+		}
 	}
 	return s.changes, nil
 }

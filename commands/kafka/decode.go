@@ -78,10 +78,10 @@ var keyShapes = [maxKeyType + 1]keyShape{
 const (
 	keyLegacyOffsetCommit = 0
 	keyOffsetCommit       = 1
-	keyClassicGroup       = 2
-	keyConsumerGroup      = 3
-	keyConsumerMember     = 5
-	keyConsumerAssignment = 8
+	keyClassicGroup       = ledger.RecordClassicGroup
+	keyConsumerGroup      = ledger.RecordGroup
+	keyConsumerMember     = ledger.RecordMember
+	keyConsumerAssignment = ledger.RecordAssignment
 )
 
 // Decoder decodes the records of __consumer_offsets. The zero Decoder is ready. It remembers

@@ -79,11 +79,11 @@ func eventRow(rec *ledger.Record) (EventRow, error) {
 		Actor: said(ev.Actor), ActorVerified: ev.ActorVerified, Reason: said(ev.Reason), CauseInferred: ev.CauseInferred,
 		Offsets: eventOffsets(ev, ev.Offsets), Updates: eventOffsets(ev, ev.Updates), Before: eventOffsets(ev, ev.Before),
 	}
-	switch about(ev) {
-	case aboutGroup:
+	switch {
+	case ev.OfGroup():
 		group := Text(ev.Group)
 		row.Group = &group
-	case aboutTopic:
+	case ev.Kind == ledger.KindTopic:
 		topic := Text(ev.Topic)
 		row.Topic = &topic
 	}
@@ -97,30 +97,6 @@ func eventRow(rec *ledger.Record) (EventRow, error) {
 	var err error
 	row.Body, err = body(ev)
 	return row, err
-}
-
-// What an event is about.
-type subject int
-
-const (
-	aboutCluster subject = iota
-	aboutGroup
-	aboutTopic
-)
-
-func about(ev *ledger.Event) subject {
-	switch ev.Kind {
-	case ledger.KindTopic:
-		return aboutTopic
-	case ledger.KindGap:
-		if ev.Gap != nil && ev.Gap.OfGroup {
-			return aboutGroup
-		}
-	case ledger.KindUpdated, ledger.KindCommitted, ledger.KindReset, ledger.KindDeleted, ledger.KindFailed,
-		ledger.KindIntent, ledger.KindClaim, ledger.KindCheckpoint, ledger.KindGroup:
-		return aboutGroup
-	}
-	return aboutCluster
 }
 
 func sourceRow(s *ledger.Source) SourceRow {
