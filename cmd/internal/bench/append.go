@@ -28,16 +28,22 @@ const (
 	clusterName    = "bench"
 )
 
-// commits makes the events of successive batches: every group commits in turn, each partition
-// having advanced by up to 2,000 records.
+// sourcePartitions is how many partitions __consumer_offsets has by default.
+const sourcePartitions = 50
+
+// commits makes the events of successive batches, as a tail captures them: every group commits in
+// turn, each partition having advanced by up to 2,000 records, and its rows stand next to each
+// other in the source.
 type commits struct {
 	at     [groups][rowsPerEvent]int64
+	source [sourcePartitions]int64
+	topic  uuid.UUID
 	random *rand.Rand
 	clock  ledger.Time
 }
 
 func newCommits() *commits {
-	c := &commits{random: rand.New(rand.NewPCG(1, 2)), clock: ledger.AtTime(time.Now())}
+	c := &commits{topic: uuid.New(), random: rand.New(rand.NewPCG(1, 2)), clock: ledger.AtTime(time.Now())}
 	for g := range c.at {
 		for p := range c.at[g] {
 			c.at[g][p] = c.random.Int64N(2_000_000)
@@ -54,17 +60,20 @@ func (c *commits) batch() ([]ledger.Event, error) {
 		if err != nil {
 			return nil, err
 		}
+		position := &c.source[i%sourcePartitions]
+		source := ledger.Source{Kind: ledger.SourceTail, Partition: int32(i % sourcePartitions), LeaderEpoch: ledger.EpochOf(7), Offset: *position}
 		rows := make([]ledger.Offset, rowsPerEvent)
 		for p := range rows {
 			c.at[i][p] += c.random.Int64N(2000)
 			rows[p] = ledger.Offset{
-				Topic: "orders", Partition: int32(p), At: c.at[i][p],
-				CommitTime: c.clock, Effective: c.clock, SourceOffset: int64(p),
+				Topic: "orders", TopicID: c.topic, Partition: int32(p), LeaderEpoch: ledger.EpochOf(3), At: c.at[i][p],
+				CommitTime: c.clock, Effective: c.clock, SourceOffset: *position,
 			}
+			*position++
 		}
 		events[i] = ledger.Event{
 			ID: id, Kind: ledger.KindCommitted, Cluster: clusterName, Group: "group-" + strconv.Itoa(i),
-			Time: c.clock, Source: ledger.Source{Kind: ledger.SourceManager, Instance: "bench"}, Offsets: rows,
+			Time: c.clock, Source: source, Offsets: rows,
 		}
 	}
 	return events, nil
