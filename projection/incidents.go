@@ -13,6 +13,7 @@ const maxIncidents = 100_000
 type Incidents struct {
 	all    []*Incident // by Seq
 	groups map[groupKey]*groupIncidents
+	open   int // those still watched, of all groups
 }
 
 type groupKey struct{ cluster, group string }
@@ -32,6 +33,9 @@ func NewIncidents() *Incidents {
 // Apply takes in what folding rec did to s: the Changes of [State.Apply], all or only those
 // that are neither advance nor recommit.
 func (x *Incidents) Apply(s *State, rec *ledger.Record, changes []Change) {
+	if len(changes) == 0 && x.open == 0 {
+		return // as of nearly all records of a replay
+	}
 	switch rec.Event.Kind {
 	case ledger.KindCommitted, ledger.KindReset, ledger.KindDeleted, ledger.KindGroup:
 	default:
@@ -65,7 +69,11 @@ func (x *Incidents) Apply(s *State, rec *ledger.Record, changes []Change) {
 			in.ReadingSince = g.since
 		}
 		in.progress(g, rec.Event.Time)
-		return len(in.open) == 0
+		done := len(in.open) == 0
+		if done {
+			x.open--
+		}
+		return done
 	})
 }
 
@@ -82,6 +90,7 @@ func (x *Incidents) take(s *State, gi *groupIncidents, ch *Change) {
 	in.add(s, ch)
 	if len(in.open) > 0 && !slices.Contains(gi.open, in) {
 		gi.open = append(gi.open, in)
+		x.open++
 	}
 }
 
