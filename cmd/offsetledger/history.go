@@ -171,7 +171,7 @@ func (a *app) historyFooter(answer *api.History, q api.Query) {
 		hint = "; --all, --partitions, --movement rewind,jump,reset"
 	}
 	a.note("%s  %d of %s%s, %s%s", clusterName(answer.Cluster), answer.Events, count(answer.TotalEvents, "event"), since,
-		completeness(&answer.Coverage), hint)
+		a.completeness(&answer.Coverage), hint)
 	for i := len(answer.Rows) - 1; i >= 0; i-- {
 		if r := &answer.Rows[i]; notable(r.Movement) && r.Seq > 1 {
 			a.note("before %d: %s", r.Seq, a.typedDescribe(r.Group, r.Seq))
@@ -195,17 +195,17 @@ func (a *app) nothing(answer *api.History, q api.Query) {
 		}
 		what = "no " + strings.Join(words, " or ")
 	}
-	a.note("%s", emptyWords(what, answer, q))
+	a.note("%s", a.emptyWords(what, answer, q))
 }
 
 // emptyWords says what did not happen, where, since when, and how sure that is.
-func emptyWords(what string, answer *api.History, q api.Query) string {
+func (a *app) emptyWords(what string, answer *api.History, q api.Query) string {
 	where := clusterName(answer.Cluster)
 	if q.Group != nil {
 		where += "/" + cell(api.Text(*q.Group))
 	}
 	text := fmt.Sprintf("%s in %s since %s (%s, %s)", what, where, instant(answer.Coverage.From),
-		completeness(&answer.Coverage), count(answer.Commits, "commit"))
+		a.completeness(&answer.Coverage), count(answer.Commits, "commit"))
 	if q.Group == nil {
 		return text
 	}

@@ -105,7 +105,7 @@ func (a *app) incidentHeader(e *api.Envelope) {
 		behind = fmt.Sprintf(", %.1f s behind", *c.BehindSeconds)
 	}
 	fmt.Fprintf(a.stdout, "%s  %s to %s  %s (%s%s)\n", clusterName(e.Cluster), a.clock(c.From, seconds), a.clock(c.To, seconds),
-		completeness(c), c.Source, behind)
+		a.completeness(c), c.Source, behind)
 }
 
 func (a *app) incidentTable(rows []api.IncidentRow) *table.Table {
@@ -152,6 +152,6 @@ func (a *app) noIncident(cmd *cobra.Command, src *source, q api.Query) error {
 	} else if q.Group != nil {
 		what = "no movement back"
 	}
-	a.note("%s", emptyWords(what, &h, q))
+	a.note("%s", a.emptyWords(what, &h, q))
 	return nil
 }

@@ -106,10 +106,14 @@ func (a *app) coverageNote(e *api.Envelope) {
 	a.note("note: %s: history of %s may be missing from %s to %s (%s)%s", cluster, of, g.From, g.To, g.Cause, more)
 }
 
-// completeness says in a few words how much the history can be relied on.
-func completeness(c *api.Coverage) string {
-	if c.Complete {
+// completeness says in a few words how much the history can be relied on. Of the reasons why it
+// is not complete, all but the one told here have a note of their own: see coverageNote.
+func (a *app) completeness(c *api.Coverage) string {
+	switch {
+	case c.Complete:
 		return "complete"
+	case c.Began.Known() && c.From.Before(c.Began.Time):
+		return "not complete: recorded since " + a.clock(c.Began, seconds)
 	}
 	return "not complete"
 }

@@ -43,7 +43,9 @@ type Coverage struct {
 	From     Time  `json:"from"`
 	To       Time  `json:"to"`
 	Complete bool  `json:"complete"` // nothing is missing between From and To
-	Gaps     []Gap `json:"gaps"`
+	// Began is when capture began; of times before it only what compaction had left is known.
+	Began Time  `json:"began"`
+	Gaps  []Gap `json:"gaps"`
 	// Source is how the cluster is captured: tail, poll or manager; none while nothing was.
 	Source string `json:"source"`
 	// BehindSeconds is how far capture is behind; null if capture is away or never was there.

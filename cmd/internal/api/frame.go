@@ -137,7 +137,7 @@ func (f *frame) envelope(kind string, from, to ledger.Time) Envelope {
 	e := Envelope{
 		Kind: kind, Version: Version, Cluster: f.cluster, AsOf: Time{f.asOf}, Seq: f.seq, present: f.point.IsNow(),
 		Coverage: Coverage{
-			From: Time{from}, To: Time{to}, Gaps: []Gap{}, BehindSeconds: f.behind(),
+			From: Time{from}, To: Time{to}, Began: Time{began}, Gaps: []Gap{}, BehindSeconds: f.behind(),
 			Through: Time{f.cover.Through}, Opaque: f.cover.Opaque, Problem: f.status.Problem,
 		},
 	}
