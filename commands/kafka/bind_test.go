@@ -1,0 +1,590 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/offsetledger/offsetledger/commands"
+	"github.com/offsetledger/offsetledger/commands/kafka/kafkatest"
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/ledger/ledgertest"
+)
+
+// pod is a process of a consumer group: a manager, and a client that is bound to it.
+type pod struct {
+	*kgo.Client
+	t      testing.TB
+	m      *commands.Manager
+	stop   context.CancelFunc
+	run    chan error
+	closed bool
+}
+
+// podConfig is what differs between pods.
+type podConfig struct {
+	bind    Bind
+	manager commands.Config
+	opts    []kgo.Opt
+}
+
+func startPod(t testing.TB, kafka reachable, log commands.Log, group, topic string, cfg podConfig) *pod {
+	t.Helper()
+	cfg.manager.Cluster, cfg.manager.Group, cfg.manager.KafkaCommits = "c", group, true
+	if cfg.manager.Strategy == (commands.Strategy{}) {
+		cfg.manager.Strategy = commands.Periodic(50 * time.Millisecond)
+	}
+	m, err := commands.NewManager(t.Context(), log, cfg.manager)
+	require.NoError(t, err)
+	opts := append(kafka.Options(
+		kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic), kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchMaxWait(50*time.Millisecond), kgo.HeartbeatInterval(200*time.Millisecond),
+	), cfg.opts...)
+	client, err := kgo.NewClient(append(opts, Opts(m, cfg.bind)...)...)
+	require.NoError(t, err)
+	p := &pod{Client: client, t: t, m: m, run: make(chan error, 1)}
+	ctx, stop := context.WithCancel(context.Background())
+	p.stop = stop
+	go func() { p.run <- m.Run(ctx) }()
+	t.Cleanup(p.kill)
+	return p
+}
+
+// leave ends the pod in good order.
+func (p *pod) leave() {
+	p.t.Helper()
+	p.closed = true
+	p.CloseAllowingRebalance()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	require.NoError(p.t, p.m.Close(ctx))
+	require.NoError(p.t, <-p.run)
+	p.stop()
+}
+
+// kill ends the pod so that nothing more is committed.
+func (p *pod) kill() {
+	if p.closed {
+		return
+	}
+	p.closed = true
+	p.stop()
+	<-p.run
+	var all []ledger.TopicPartition
+	for tp := range p.m.Pending() {
+		all = append(all, tp)
+	}
+	p.m.Drop(all...)
+	p.CloseAllowingRebalance()
+}
+
+// poll polls until n records have come, which it returns by offset of partition 0 and up.
+func (p *pod) poll(n int) []*kgo.Record {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	defer cancel()
+	var got []*kgo.Record
+	for len(got) < n {
+		fetches := p.PollRecords(ctx, n-len(got))
+		require.NoError(p.t, fetches.Err())
+		got = append(got, fetches.Records()...)
+	}
+	return got
+}
+
+func (p *pod) done(records ...*kgo.Record) {
+	p.t.Helper()
+	for _, r := range records {
+		require.NoError(p.t, Done(p.m, r))
+	}
+}
+
+// committedAt is what the broker has of a partition; -1 if nothing.
+func committedAt(t testing.TB, kafka reachable, group, topic string, partition int32) int64 {
+	t.Helper()
+	client, err := kgo.NewClient(kafka.Options()...)
+	require.NoError(t, err)
+	defer client.Close()
+	resp, err := kadm.NewClient(client).FetchOffsets(t.Context(), group)
+	if errors.Is(err, kerr.GroupIDNotFound) {
+		return -1
+	}
+	require.NoError(t, err)
+	o, ok := resp.Lookup(topic, partition)
+	if !ok {
+		return -1
+	}
+	return o.At
+}
+
+// positionsIn are the offsets of a partition that events of a kind hold, in order.
+func positionsIn(t testing.TB, log ledgerLog, kind ledger.Kind, topic string, partition int32) (ats []int64) {
+	t.Helper()
+	for _, e := range eventsOf(t, log, kind) {
+		for _, r := range e.Offsets {
+			if r.Topic == topic && r.Partition == partition {
+				ats = append(ats, r.At)
+			}
+		}
+	}
+	return ats
+}
+
+func TestBoundConsumerCommitsWhatIsDone(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 1}})
+	require.NoError(t, fake.Produce(t.Context(), "orders", 0, 10))
+	log := ledgertest.New(t)
+	p := startPod(t, fake, log, "billing", "orders", podConfig{manager: commands.Config{Strategy: commands.Manual()}})
+	records := p.poll(10)
+	member, _ := p.GroupMetadata()
+	slices.Reverse(records) // workers end in any order
+	p.done(records[:9]...)
+	n, err := p.m.Commit(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n, "record 0 is not done")
+	p.done(records[9])
+	n, err = p.m.Commit(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+
+	require.EqualValues(t, 10, committedAt(t, fake, "billing", "orders", 0))
+	told := eventsOf(t, log, ledger.KindCommitted)
+	require.Len(t, told, 1)
+	row := told[0].Offsets[0]
+	require.EqualValues(t, 10, row.At)
+	require.Equal(t, member, row.Metadata, "as it was sent to the broker")
+	require.NotZero(t, row.TopicID)
+	require.Equal(t, ledger.SourceManager, told[0].Source.Kind)
+	p.leave()
+}
+
+// Partitions move between members while records are being worked on. The old owner finished
+// later and committed a lower offset over the new owner's: here it cannot.
+func TestCMT05RevokedWithWorkInFlight(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 1}})
+	require.NoError(t, fake.Produce(t.Context(), "orders", 0, 10))
+	log := ledgertest.New(t)
+	revoked := make(chan struct{}, 1)
+	a := startPod(t, fake, log, "billing", "orders", podConfig{
+		manager: commands.Config{Strategy: commands.Periodic(time.Hour)},
+		bind: Bind{OnRevoked: func(_ context.Context, _ *kgo.Client, ps map[string][]int32) {
+			if len(ps) > 0 {
+				revoked <- struct{}{}
+			}
+		}},
+	})
+	records := a.poll(10)
+	a.done(records[:4]...)
+	a.Client.ForceRebalance()
+	leaving := make(chan struct{})
+	go func() { defer close(leaving); a.LeaveGroup() }()
+	<-revoked
+	<-leaving
+	require.EqualValues(t, 4, committedAt(t, fake, "billing", "orders", 0))
+
+	b := startPod(t, fake, log, "billing", "orders", podConfig{manager: commands.Config{Strategy: commands.Periodic(time.Hour)}})
+	again := b.poll(6)
+	require.EqualValues(t, 4, again[0].Offset)
+	b.done(again[:4]...)
+	for _, r := range records[4:] {
+		require.ErrorIs(t, Done(a.m, r), commands.ErrNotOwned)
+	}
+	n, err := a.m.Commit(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n)
+	b.leave()
+	require.EqualValues(t, 8, committedAt(t, fake, "billing", "orders", 0))
+	require.Equal(t, []int64{4, 8}, positionsIn(t, log, ledger.KindCommitted, "orders", 0))
+}
+
+// Polled is not processed: at the end of a process, in good order or not, what is committed is
+// what was done.
+func TestCMT06PolledIsNotProcessed(t *testing.T) {
+	for name, end := range map[string]struct {
+		how  func(*pod)
+		want int64
+	}{
+		"closed": {(*pod).leave, 4},
+		"killed": {(*pod).kill, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 1}})
+			require.NoError(t, fake.Produce(t.Context(), "orders", 0, 10))
+			p := startPod(t, fake, ledgertest.New(t), "billing", "orders", podConfig{manager: commands.Config{Strategy: commands.Periodic(time.Hour)}})
+			p.done(p.poll(10)[:4]...)
+			end.how(p)
+			require.Equal(t, end.want, committedAt(t, fake, "billing", "orders", 0))
+		})
+	}
+}
+
+// With automatic commits switched off a library wrote marked offsets on close all the same.
+func TestCMT07ManualMeansManual(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 2}})
+	require.NoError(t, fake.Produce(t.Context(), "orders", 0, 10))
+	log := ledgertest.New(t)
+	p := startPod(t, fake, log, "billing", "orders", podConfig{manager: commands.Config{Strategy: commands.Manual()}})
+	p.done(p.poll(10)...)
+	p.ForceRebalance()
+	p.leave()
+	require.EqualValues(t, -1, committedAt(t, fake, "billing", "orders", 0))
+	require.Empty(t, eventsOf(t, log, ledger.KindCommitted))
+}
+
+// Of three partitions the broker takes one. Only that one is committed: the answer counts and
+// not the request.
+func TestCAP18TheAnswerCountsNotTheRequest(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 3}})
+	for p := range int32(3) {
+		require.NoError(t, fake.Produce(t.Context(), "orders", p, 5))
+	}
+	log := ledgertest.New(t)
+	p := startPod(t, fake, log, "billing", "orders", podConfig{manager: commands.Config{Strategy: commands.Manual()}})
+	p.done(p.poll(15)...)
+	fake.Kafka.ControlKey(int16(kmsg.OffsetCommit), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		commit := req.(*kmsg.OffsetCommitRequest)
+		resp := commit.ResponseKind().(*kmsg.OffsetCommitResponse)
+		for _, topic := range commit.Topics {
+			out := kmsg.NewOffsetCommitResponseTopic()
+			out.Topic, out.TopicID = topic.Topic, topic.TopicID
+			for _, part := range topic.Partitions {
+				answer := kmsg.NewOffsetCommitResponseTopicPartition()
+				answer.Partition = part.Partition
+				answer.ErrorCode = map[int32]int16{0: 0, 1: 22, 2: 12}[part.Partition]
+				out.Partitions = append(out.Partitions, answer)
+			}
+			resp.Topics = append(resp.Topics, out)
+		}
+		return resp, nil, true
+	})
+	n, err := p.m.Commit(t.Context())
+	require.Equal(t, 1, n)
+	var refused *commands.RefusedError
+	require.ErrorAs(t, err, &refused)
+	require.Len(t, refused.Rows, 2)
+	require.Equal(t, []int64{5}, positionsIn(t, log, ledger.KindCommitted, "orders", 0))
+	for partition, code := range map[int32]int16{1: 22, 2: 12} {
+		require.Empty(t, positionsIn(t, log, ledger.KindCommitted, "orders", partition))
+		failed := eventsOf(t, log, ledger.KindFailed)
+		require.Len(t, failed, 1)
+		i := slices.IndexFunc(failed[0].Offsets, func(r ledger.Offset) bool { return r.Partition == partition })
+		require.Equal(t, code, failed[0].Offsets[i].ErrorCode)
+		_, known := p.m.Offset("orders", partition)
+		require.False(t, known)
+	}
+}
+
+// Somebody reset the group on purpose while the consumer was away: it begins there, whatever
+// the ledger says.
+func TestStartFromBrokerHonoursAReset(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 1}})
+	require.NoError(t, fake.Produce(t.Context(), "orders", 0, 10))
+	log := ledgertest.New(t)
+	first := startPod(t, fake, log, "billing", "orders", podConfig{})
+	first.done(first.poll(10)...)
+	first.leave()
+	require.EqualValues(t, 10, committedAt(t, fake, "billing", "orders", 0))
+	require.NoError(t, fake.Commit(t.Context(), "billing", "orders", map[int32]int64{0: 3}))
+
+	second := startPod(t, fake, log, "billing", "orders", podConfig{})
+	records := second.poll(7)
+	require.EqualValues(t, 3, records[0].Offset)
+	at, ok := second.m.Offset("orders", 0)
+	require.True(t, ok)
+	require.EqualValues(t, 3, at)
+	second.done(records...)
+	second.leave()
+	require.EqualValues(t, 10, committedAt(t, fake, "billing", "orders", 0))
+}
+
+func TestStartFromLedger(t *testing.T) {
+	for name, c := range map[string]struct {
+		recorded int64
+		outside  Outside
+		reads    int64 // the first record; -1 if it fails
+	}{
+		"inside":                  {5, OutsideFails, 5},
+		"at the start":            {2, OutsideFails, 2},
+		"before the log, clamped": {1, OutsideClamps, 2},
+		"before the log":          {1, OutsideFails, -1},
+		"behind the log":          {11, OutsideFails, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 1}})
+			require.NoError(t, fake.Produce(t.Context(), "orders", 0, 10))
+			deleteRecords(t, fake, "orders", 0, 2)
+			require.NoError(t, fake.Commit(t.Context(), "billing", "orders", map[int32]int64{0: 9}))
+			log := ledgertest.New(t)
+			record(t, log, "billing", "orders", c.recorded)
+			p := startPod(t, fake, log, "billing", "orders", podConfig{bind: Bind{Start: StartFromLedger, Outside: c.outside}})
+			if c.reads < 0 {
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				fetches := p.PollFetches(ctx)
+				require.ErrorIs(t, fetches.Err(), ErrOutside)
+				require.ErrorContains(t, fetches.Err(), fmt.Sprintf("orders/0: offset %d of the ledger is outside of the log, which reaches from 2 to 10", c.recorded))
+				return
+			}
+			records := p.poll(1)
+			require.Equal(t, c.reads, records[0].Offset)
+			p.done(records...)
+			p.leave()
+			require.Equal(t, c.reads+1, committedAt(t, fake, "billing", "orders", 0))
+		})
+	}
+}
+
+// record writes a committed event of a manager.
+func record(t testing.TB, log commands.Log, group, topic string, at int64) {
+	t.Helper()
+	m, err := commands.NewManager(t.Context(), log, commands.Config{Cluster: "c", Group: group, Strategy: commands.Manual()})
+	require.NoError(t, err)
+	require.NoError(t, m.UpdateOffset(topic, 0, at))
+	_, err = m.Commit(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, m.Close(t.Context()))
+}
+
+func deleteRecords(t testing.TB, kafka reachable, topic string, partition int32, before int64) {
+	t.Helper()
+	client, err := kgo.NewClient(kafka.Options()...)
+	require.NoError(t, err)
+	defer client.Close()
+	offsets := kadm.Offsets{}
+	offsets.Add(kadm.Offset{Topic: topic, Partition: partition, At: before})
+	resp, err := kadm.NewClient(client).DeleteRecords(t.Context(), offsets)
+	require.NoError(t, err)
+	require.NoError(t, resp.Error())
+}
+
+// A group that commits to the ledger alone starts from there, and Kafka has no offsets of it.
+func TestLedgerAlone(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 1}})
+	require.NoError(t, fake.Produce(t.Context(), "orders", 0, 10))
+	log := ledgertest.New(t)
+	for _, want := range []int64{0, 4} {
+		m, err := commands.NewManager(t.Context(), log, commands.Config{Cluster: "c", Group: "billing"})
+		require.NoError(t, err)
+		client, err := kgo.NewClient(append(fake.Options(kgo.ConsumerGroup("billing"), kgo.ConsumeTopics("orders"),
+			kgo.ConsumeStartOffset(kgo.NewOffset().AtStart())), Opts(m, Bind{})...)...)
+		require.NoError(t, err)
+		p := &pod{Client: client, t: t, m: m}
+		records := p.poll(4)
+		require.Equal(t, want, records[0].Offset)
+		p.done(records...)
+		client.Close()
+		require.NoError(t, m.Close(t.Context()))
+	}
+	require.EqualValues(t, -1, committedAt(t, fake, "billing", "orders", 0))
+	require.Equal(t, []int64{4, 8}, positionsIn(t, log, ledger.KindCommitted, "orders", 0))
+}
+
+func TestOtherGroupIsRefused(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 1}})
+	m, err := commands.NewManager(t.Context(), ledgertest.New(t), commands.Config{Cluster: "c", Group: "billing", KafkaCommits: true, Strategy: commands.Manual()})
+	require.NoError(t, err)
+	client, err := kgo.NewClient(append(fake.Options(kgo.ConsumerGroup("other"), kgo.ConsumeTopics("orders")), Opts(m, Bind{})...)...)
+	require.NoError(t, err)
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.ErrorContains(t, client.PollFetches(ctx).Err(), `consumer of group "other" is bound to the offset manager of "billing"`)
+}
+
+func TestResetAsksKafkaAndReadsOnFromThere(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 1}})
+	require.NoError(t, fake.Produce(t.Context(), "orders", 0, 10))
+	deleteRecords(t, fake, "orders", 0, 2)
+	log := ledgertest.New(t)
+	p := startPod(t, fake, log, "billing", "orders", podConfig{manager: commands.Config{Strategy: commands.Manual()}})
+	records := p.poll(8)
+	p.done(records...)
+	_, err := p.m.Commit(t.Context())
+	require.NoError(t, err)
+	for _, c := range []struct {
+		to   commands.Reset
+		want int64
+	}{
+		{commands.Earliest(), 2}, {commands.Latest(), 10}, {commands.Specific(7), 7},
+		{commands.Timestamp(records[0].Timestamp), 2}, {commands.Timestamp(time.Now().Add(time.Hour)), 10},
+	} {
+		at, err := Reset(t.Context(), p.Client, "orders", 0, c.to)
+		require.NoError(t, err)
+		require.Equal(t, c.want, at, "%s", c.to)
+		require.Equal(t, c.want, committedAt(t, fake, "billing", "orders", 0))
+	}
+	_, err = Reset(t.Context(), p.Client, "orders", 0, commands.Earliest())
+	require.NoError(t, err)
+	again := p.poll(1)
+	require.EqualValues(t, 2, again[0].Offset)
+	p.done(again...)
+	_, err = p.m.Commit(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 3, committedAt(t, fake, "billing", "orders", 0))
+
+	require.Len(t, eventsOf(t, log, ledger.KindIntent), 6)
+	require.Equal(t, []int64{2, 10, 7, 2, 10, 2}, positionsIn(t, log, ledger.KindReset, "orders", 0))
+}
+
+func TestResetOfAForeignClient(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{})
+	client, err := kgo.NewClient(fake.Options()...)
+	require.NoError(t, err)
+	defer client.Close()
+	_, err = Reset(t.Context(), client, "orders", 0, commands.Earliest())
+	require.ErrorIs(t, err, ErrNotBound)
+}
+
+func TestClearDeletesInKafka(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 1}})
+	require.NoError(t, fake.Produce(t.Context(), "orders", 0, 10))
+	log := ledgertest.New(t)
+	p := startPod(t, fake, log, "billing", "orders", podConfig{manager: commands.Config{Strategy: commands.Manual()}})
+	p.done(p.poll(10)...)
+	_, err := p.m.Commit(t.Context())
+	require.NoError(t, err)
+	p.LeaveGroup()
+	require.NoError(t, p.m.Clear(t.Context()))
+	require.EqualValues(t, -1, committedAt(t, fake, "billing", "orders", 0))
+	require.Len(t, eventsOf(t, log, ledger.KindDeleted), 1)
+}
+
+// The kinds of groups.
+var protocols = map[string][]kgo.Opt{
+	"eager":       {kgo.Balancers(kgo.RangeBalancer())},
+	"cooperative": {kgo.Balancers(kgo.CooperativeStickyBalancer())},
+	"KIP-848":     {kgo.ServerSideBalancer()},
+}
+
+// Members join, leave and die while records flow. None is lost, and those that come twice lie
+// above what was committed.
+func TestMembersComeAndGo(t *testing.T) {
+	for name, opts := range protocols {
+		t.Run(name, func(t *testing.T) {
+			fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 6}})
+			comeAndGo(t, fake, "billing-"+name, "orders", opts)
+		})
+	}
+}
+
+func TestRealMembersComeAndGo(t *testing.T) {
+	kafka := kafkatest.Shared(t, "")
+	for name, opts := range protocols {
+		t.Run(name, func(t *testing.T) {
+			topic := "bound-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+			require.NoError(t, kafka.CreateTopic(t.Context(), topic, 6))
+			comeAndGo(t, kafka, topic, topic, opts)
+		})
+	}
+}
+
+// producer can make records.
+type producer interface {
+	reachable
+	Produce(ctx context.Context, topic string, partition int32, n int) error
+}
+
+func comeAndGo(t *testing.T, kafka producer, group, topic string, opts []kgo.Opt) {
+	const partitions, each = 6, 500
+	log := ledgertest.New(t)
+	seen := &tally{records: map[ledger.TopicPartition][]int64{}}
+	first, second := work(t, kafka, log, group, topic, opts, seen), work(t, kafka, log, group, topic, opts, seen)
+	for round := range 5 {
+		for p := range int32(partitions) {
+			require.NoError(t, kafka.Produce(t.Context(), topic, p, each/5))
+		}
+		seen.wait(t, (round+1)*partitions*each/5/2) // somewhere in the middle
+		switch round {
+		case 1:
+			first.end((*pod).leave)
+			first = work(t, kafka, log, group, topic, opts, seen)
+		case 2:
+			second.end((*pod).kill)
+			second = work(t, kafka, log, group, topic, opts, seen)
+		}
+	}
+	seen.wait(t, partitions*each)
+	first.end((*pod).leave)
+	second.end((*pod).leave)
+
+	for p := range int32(partitions) {
+		require.EqualValues(t, each, committedAt(t, kafka, group, topic, p))
+		ats := positionsIn(t, log, ledger.KindCommitted, topic, p)
+		require.True(t, slices.IsSorted(ats), "partition %d goes back: %v", p, ats)
+		require.EqualValues(t, each, ats[len(ats)-1])
+	}
+}
+
+// tally counts distinct records.
+type tally struct {
+	mu      sync.Mutex
+	records map[ledger.TopicPartition][]int64
+	n       int
+}
+
+func (s *tally) add(r *kgo.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tp := ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}
+	if i, found := slices.BinarySearch(s.records[tp], r.Offset); !found {
+		s.records[tp] = slices.Insert(s.records[tp], i, r.Offset)
+		s.n++
+	}
+}
+
+func (s *tally) wait(t testing.TB, n int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.n >= n
+	}, 3*patience, 5*time.Millisecond, "%d records", n)
+}
+
+// worker is a pod with workers that take records as they come and end in any order.
+type worker struct {
+	p      *pod
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+func work(t *testing.T, kafka reachable, log commands.Log, group, topic string, opts []kgo.Opt, seen *tally) *worker {
+	p := startPod(t, kafka, log, group, topic, podConfig{opts: append(slices.Clone(opts), kgo.BlockRebalanceOnPoll())})
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &worker{p: p, cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		for ctx.Err() == nil {
+			fetches := p.PollRecords(ctx, 50)
+			var working sync.WaitGroup
+			for r := range fetches.RecordsAll() {
+				working.Go(func() {
+					seen.add(r)
+					if err := Done(p.m, r); err != nil && !errors.Is(err, commands.ErrNotOwned) {
+						t.Error(err)
+					}
+				})
+			}
+			working.Wait()
+			p.AllowRebalance()
+		}
+	}()
+	return w
+}
+
+func (w *worker) end(how func(*pod)) {
+	w.cancel()
+	<-w.done
+	how(w.p)
+}
