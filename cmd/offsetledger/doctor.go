@@ -46,11 +46,15 @@ type kafkaReport struct {
 	SourcePartitions *int32     `json:"source_partitions"`
 	OldestRecord     api.Time   `json:"oldest_record"`
 	RetentionSeconds *float64   `json:"offsets_retention_seconds"`
-	// RowsPerSecond is how fast __consumer_offsets grew while doctor looked, and BytesPerDay
-	// what a ledger would grow by at that rate, at ten partitions a commit.
-	RowsPerSecond *float64     `json:"rows_per_second"`
-	BytesPerDay   *float64     `json:"bytes_per_day"`
-	Rights        []rightState `json:"rights"`
+	// RowsPerSecond is how fast offsets were committed while doctor looked, RowsPerEvent how
+	// many at once, null if none were. BytesPerDay is what a ledger would grow by at that rate,
+	// at BytesPerRow, and WatermarkBytesPerDay the most that watermarks of all partitions add.
+	RowsPerSecond        *float64     `json:"rows_per_second"`
+	RowsPerEvent         *float64     `json:"rows_per_event"`
+	BytesPerRow          *float64     `json:"bytes_per_row"`
+	BytesPerDay          *float64     `json:"bytes_per_day"`
+	WatermarkBytesPerDay *float64     `json:"watermark_bytes_per_day"`
+	Rights               []rightState `json:"rights"`
 }
 
 type rightState struct {
@@ -138,9 +142,6 @@ func withMend(detail, mend string) string {
 // rateOver is how long doctor looks at the growth of __consumer_offsets.
 const rateOver = 2 * time.Second
 
-// bytesPerRow is what a row takes on disk at ten partitions a commit.
-const bytesPerRow = 15
-
 // checkKafka asks the cluster what this principal may do, and looks at how fast it commits.
 func checkKafka(ctx context.Context, k config.Kafka) (report *kafkaReport, ok bool, err error) {
 	access, err := checkAccess(ctx, k)
@@ -155,12 +156,23 @@ func checkKafka(ctx context.Context, k config.Kafka) (report *kafkaReport, ok bo
 	if err != nil {
 		return nil, false, err
 	}
-	defer client.Close()
-	if rate, err := kafka.SourceRate(ctx, client, rateOver); err == nil {
-		bytes := rate * bytesPerRow * 24 * 3600
-		report.RowsPerSecond, report.BytesPerDay = &rate, &bytes
+	if sample, err := kafka.SampleSource(ctx, options, rateOver); err == nil {
+		report.expect(sample)
 	}
 	return report, access.OK(), nil
+}
+
+// expect takes over what a sample says about the growth of a ledger.
+func (r *kafkaReport) expect(s kafka.Sample) {
+	row, day := s.BytesPerRow(), s.BytesPerDay()
+	r.RowsPerSecond, r.BytesPerRow, r.BytesPerDay = &s.RowsPerSecond, &row, &day
+	if rows, ok := s.RowsPerEvent(); ok {
+		r.RowsPerEvent = &rows
+	}
+	if r.Partitions != nil {
+		day := kafka.WatermarkBytesPerDay(*r.Partitions)
+		r.WatermarkBytesPerDay = &day
+	}
 }
 
 // checkAccess asks the cluster what this principal may do.

@@ -38,8 +38,7 @@ func (a *app) printAccess(k *kafkaReport) error {
 			counted(k.SourcePartitions, "partition"), k.OldestRecord)
 	}
 	if k.RowsPerSecond != nil {
-		fmt.Fprintf(a.stdout, "EXPECT   %.1f MB a day, at the %.0f rows a second of the last %s and %d bytes a row\n",
-			*k.BytesPerDay/1e6, *k.RowsPerSecond, rateOver, bytesPerRow)
+		fmt.Fprintf(a.stdout, "EXPECT   %s\n", k.growth())
 	}
 	t := &table.Table{Columns: []table.Column{{Name: "RIGHT"}, {Name: "ANSWER"}, {Name: "NEEDED"}, {Name: "DETAIL"}}}
 	for _, r := range k.Rights {
@@ -50,6 +49,20 @@ func (a *app) printAccess(k *kafkaReport) error {
 		t.Row(r.Name, answer(r.OK, r.Known), yesNo(r.Needed), detail)
 	}
 	return t.Write(a.stdout)
+}
+
+// growth is what a ledger of the cluster would take on disk.
+func (k *kafkaReport) growth() string {
+	event := "none was seen, so ten at once are taken"
+	if k.RowsPerEvent != nil {
+		event = fmt.Sprintf("%.1f at once", *k.RowsPerEvent)
+	}
+	text := fmt.Sprintf("%.1f MB a day, at the %.0f offsets a second of the last %s, %.1f bytes each (%s)",
+		*k.BytesPerDay/1e6, *k.RowsPerSecond, rateOver, *k.BytesPerRow, event)
+	if k.WatermarkBytesPerDay != nil {
+		text += fmt.Sprintf("\n         and up to %.1f MB a day of watermarks, if all partitions are written to all the time", *k.WatermarkBytesPerDay/1e6)
+	}
+	return text
 }
 
 func (a *app) printLedger(l *api.Ledger) error {

@@ -33,7 +33,7 @@ var unsettled = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`), "UUID"},
 	{regexp.MustCompile(`"(rows_per_second|bytes_per_day)":[0-9.e+]+`), `"$1":RATE`},
-	{regexp.MustCompile(`\d+\.\d MB a day`), "RATE MB a day"},
+	{regexp.MustCompile(`\d+\.\d MB a day, at`), "RATE MB a day, at"},
 }
 
 func settled(text string) string {
@@ -46,7 +46,8 @@ func settled(text string) string {
 const doctorTable = `KAFKA    BROKER PLAINTEXT   cluster kfake
 CAPTURE  tail: the principal may read __consumer_offsets
 HOLDS    1 group, 1 topic, 2 partitions; __consumer_offsets has 4 partitions, oldest record TIME
-EXPECT   RATE MB a day, at the 0 rows a second of the last 2s and 15 bytes a row
+EXPECT   RATE MB a day, at the 0 offsets a second of the last 2s, 12.2 bytes each (none was seen, so ten at once are taken)
+         and up to 0.1 MB a day of watermarks, if all partitions are written to all the time
 RIGHT                          ANSWER  NEEDED  DETAIL
 reach the cluster              yes     yes     Kafka cluster kfake, 1 brokers
 describe the cluster           yes     no      all groups can be seen
@@ -59,7 +60,8 @@ describe broker configuration  yes     no      offsets.retention.minutes is 168h
 
 const doctorJSON = `{"kind":"doctor","version":1,"ok":true,"kafka":{"brokers":"BROKER PLAINTEXT","cluster_id":"kfake",` +
 	`"capture":"tail","why":"the principal may read __consumer_offsets","groups":1,"topics":1,"partitions":2,` +
-	`"source_partitions":4,"oldest_record":"TIME","offsets_retention_seconds":604800,"rows_per_second":RATE,"bytes_per_day":RATE,"rights":[` +
+	`"source_partitions":4,"oldest_record":"TIME","offsets_retention_seconds":604800,"rows_per_second":RATE,"rows_per_event":null,"bytes_per_row":12.2,"bytes_per_day":RATE,` +
+	`"watermark_bytes_per_day":55000,"rights":[` +
 	`{"key":"reach","name":"reach the cluster","known":true,"ok":true,"needed":true,"detail":"Kafka cluster kfake, 1 brokers","mend":""},` +
 	`{"key":"describe-cluster","name":"describe the cluster","known":true,"ok":true,"needed":false,"detail":"all groups can be seen","mend":""},` +
 	`{"key":"list-groups","name":"list groups","known":true,"ok":true,"needed":false,"detail":"1 groups","mend":""},` +
@@ -89,7 +91,8 @@ reach the cluster  no      yes     connection refused, nothing listens on the po
 // What could not be found out is null, not zero.
 const awayJSON = `{"kind":"doctor","version":1,"ok":false,"kafka":{"brokers":"BROKER PLAINTEXT","cluster_id":null,` +
 	`"capture":"none","why":"the cluster cannot be reached","groups":null,"topics":null,"partitions":null,` +
-	`"source_partitions":null,"oldest_record":null,"offsets_retention_seconds":null,"rows_per_second":null,"bytes_per_day":null,"rights":[` +
+	`"source_partitions":null,"oldest_record":null,"offsets_retention_seconds":null,"rows_per_second":null,"rows_per_event":null,"bytes_per_row":null,"bytes_per_day":null,` +
+	`"watermark_bytes_per_day":null,"rights":[` +
 	`{"key":"reach","name":"reach the cluster","known":true,"ok":false,"needed":true,"detail":"connection refused, nothing listens on the port",` +
 	`"mend":"check host and port, and that the broker runs"}]},"ledger":null}` + "\n"
 
