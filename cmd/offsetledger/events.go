@@ -131,7 +131,7 @@ func (a *app) streamEvents(ctx context.Context, src *source, q api.Query) error 
 	}
 	defer stream.Close()
 	a.coverageNote(&stream.Envelope)
-	out := newRowWriter(a, eventColumns())
+	out := newRowWriter(a, eventColumns(), api.EventRow{})
 	for row, err := range stream.Rows() {
 		switch {
 		case err != nil:

@@ -130,7 +130,7 @@ func (a *app) streamHistory(ctx context.Context, src *source, q api.Query, perRo
 	}
 	defer stream.Close()
 	a.coverageNote(&stream.Envelope)
-	out := newRowWriter(a, historyColumns(q.Group == nil, perRow))
+	out := newRowWriter(a, historyColumns(q.Group == nil, perRow), api.ChangeRow{})
 	var event []api.ChangeRow
 	line := func() {
 		for _, rows := range byEvent(event, perRow) {

@@ -51,7 +51,8 @@ func (a *app) printJSON(v any) error {
 func printRows[T any](a *app, rows []T, t *table.Table) error {
 	switch a.output {
 	case outCSV:
-		c := table.NewCSV(a.stdout)
+		var row T
+		c := table.NewCSV(a.stdout, row)
 		for _, row := range rows {
 			if err := c.Write(row); err != nil {
 				return err

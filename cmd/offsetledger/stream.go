@@ -14,8 +14,9 @@ type rowWriter struct {
 	grow table.Flusher
 }
 
-func newRowWriter(a *app, columns []table.Column) *rowWriter {
-	return &rowWriter{a: a, csv: table.NewCSV(a.stdout), grow: table.Flusher{Table: &table.Table{Columns: columns}}}
+// newRowWriter returns a writer of rows of the type of row.
+func newRowWriter(a *app, columns []table.Column, row any) *rowWriter {
+	return &rowWriter{a: a, csv: table.NewCSV(a.stdout, row), grow: table.Flusher{Table: &table.Table{Columns: columns}}}
 }
 
 // tabular reports whether the format wants lines of cells rather than rows.

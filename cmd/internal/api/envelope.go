@@ -40,9 +40,9 @@ func (e Envelope) steady() Envelope {
 type Coverage struct {
 	// From and To bound the time that the answer is about. From is that of capture's beginning
 	// where none was asked for, null while nothing was captured.
-	From     Time  `json:"from"`
-	To       Time  `json:"to"`
-	Complete bool  `json:"complete"` // nothing is missing between From and To
+	From     Time `json:"from"`
+	To       Time `json:"to"`
+	Complete bool `json:"complete"` // nothing is missing between From and To
 	// Began is when capture began; of times before it only what compaction had left is known.
 	Began Time  `json:"began"`
 	Gaps  []Gap `json:"gaps"`

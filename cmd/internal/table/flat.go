@@ -12,22 +12,29 @@ import (
 
 // CSV writes structs as comma-separated values under a header of their JSON names. The
 // fields of a nested struct follow it as name_field; null is an empty cell; what has no
-// single value is JSON in its cell.
+// single value is JSON in its cell. Without rows there is the header alone.
 type CSV struct {
 	w      *csv.Writer
+	row    reflect.Type
 	headed bool
 }
 
-// NewCSV returns a CSV that writes to w.
-func NewCSV(w io.Writer) *CSV { return &CSV{w: csv.NewWriter(w)} }
+// NewCSV returns a CSV that writes to w. All its rows are of the type of row, whose value does
+// not matter.
+func NewCSV(w io.Writer, row any) *CSV { return &CSV{w: csv.NewWriter(w), row: reflect.TypeOf(row)} }
 
-// Write writes one row. All rows of a CSV are of one type.
+func (c *CSV) head() error {
+	if c.headed {
+		return nil
+	}
+	c.headed = true
+	return c.w.Write(names(c.row, ""))
+}
+
+// Write writes one row.
 func (c *CSV) Write(row any) error {
-	if !c.headed {
-		c.headed = true
-		if err := c.w.Write(names(reflect.TypeOf(row), "")); err != nil {
-			return err
-		}
+	if err := c.head(); err != nil {
+		return err
 	}
 	cells, err := cells(nil, reflect.ValueOf(row))
 	if err != nil {
@@ -38,6 +45,9 @@ func (c *CSV) Write(row any) error {
 
 // Flush hands everything to the writer below.
 func (c *CSV) Flush() error {
+	if err := c.head(); err != nil {
+		return err
+	}
 	c.w.Flush()
 	return c.w.Error()
 }

@@ -54,7 +54,7 @@ func TestCSVSpreadsStructsAndLeavesUnknownEmpty(t *testing.T) {
 	}
 	lag := int64(7)
 	var out bytes.Buffer
-	c := table.NewCSV(&out)
+	c := table.NewCSV(&out, row{})
 	require.NoError(t, c.Write(row{base{"a,b"}, &lag, who{"member", []string{"<x>"}}, json.RawMessage(`1`), "n"}))
 	require.NoError(t, c.Write(row{base{"b"}, nil, who{}, nil, ""}))
 	require.NoError(t, c.Flush())
@@ -62,4 +62,8 @@ func TestCSVSpreadsStructsAndLeavesUnknownEmpty(t *testing.T) {
 		"group,lag,who_kind,who_why,raw,note\n"+
 		"\"a,b\",7,member,\"[\"\"<x>\"\"]\",1,n\n"+
 		"b,,,,,\n", out.String())
+
+	out.Reset()
+	require.NoError(t, table.NewCSV(&out, row{}).Flush())
+	require.Equal(t, "group,lag,who_kind,who_why,raw,note\n", out.String(), "no rows are not no table")
 }
