@@ -13,17 +13,22 @@ import (
 // completionPatience is how long a shell waits for names at most.
 const completionPatience = 300 * time.Millisecond
 
-// completeGroups offers the names of groups to a shell. Only a daemon is asked: opening a
-// ledger for a tab key would take too long.
+// completeGroups offers the names of groups to a shell. Only a daemon is asked, be it the one
+// that has the directory open: opening a ledger for a tab key would take too long.
 func (a *app) completeGroups(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const none = cobra.ShellCompDirectiveNoFileComp
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
 	defer cancel()
-	address := a.apiURL
-	for _, other := range []string{a.getenv(envAPI), defaultAPI} {
-		if address == "" {
-			address = other
-		}
+	w, err := a.answerer(ctx)
+	if err != nil {
+		return nil, none
+	}
+	address, ok := w.url, true
+	if address == "" {
+		address, ok = announced(w.dir)
+	}
+	if !ok {
+		return nil, none
 	}
 	groups, err := daemon(address).Groups(ctx, api.Query{Cluster: a.cluster})
 	if err != nil {

@@ -78,8 +78,8 @@ func (a *app) demo(interrupted context.Context, flags demoFlags) (err error) {
 		return err
 	}
 	defer s.listener.Close()
-	if err := s.openStore(ctx, dir, "", natsListener{}); err != nil {
-		return errors.Join(err, s.close())
+	if s.store, err = openStore(ctx, storeConfig{dir: dir, create: true, logger: s.logger}); err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	withdraw, err := announce(dir, s.url())
@@ -89,6 +89,7 @@ func (a *app) demo(interrupted context.Context, flags demoFlags) (err error) {
 	defer withdraw()
 
 	g, running := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.serveHTTP(running) })
 	g.Go(func() error { return a.runDemo(running, s, shop, dir, began, g) })
 	err = g.Wait()
 	if ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())) {
@@ -126,14 +127,13 @@ func listenNear(addr string) (net.Listener, error) {
 
 // runDemo starts everything and plays the story. Only the recorder goes on after it.
 func (a *app) runDemo(ctx context.Context, s *service, shop *demoShop, dir string, began time.Time, g *errgroup.Group) error {
-	if err := s.follow(ctx, g); err != nil {
+	if err := s.fold(ctx, g); err != nil {
 		return err
 	}
 	cfg := kafka.TailConfig{Options: shop.kafka.Options(), Cluster: demoCluster, Interval: time.Second}
 	if err := s.newTail(cfg); err != nil {
 		return err
 	}
-	g.Go(func() error { return s.serveHTTP(ctx) })
 	g.Go(func() error { return s.capture(ctx, cfg) })
 	if err := s.waitReady(ctx); err != nil {
 		return ignoreEnd(ctx, err)

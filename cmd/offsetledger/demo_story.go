@@ -171,13 +171,3 @@ func (d *demoStory) until(ctx context.Context, wanted func(*projection.State) bo
 func (d *demoStory) say(group, format string, args ...any) {
 	fmt.Fprintf(d.out, "%s  %-8s  %s\n", time.Now().UTC().Format("15:04:05Z"), group, fmt.Sprintf(format, args...))
 }
-
-// pause waits for d, or fails with the error of ctx.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}

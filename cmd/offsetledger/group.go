@@ -95,13 +95,6 @@ func (a *app) groupTable(answer *api.Groups) *table.Table {
 	return t
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
-
 func (a *app) groupDescribeCommand() *cobra.Command {
 	var at string
 	var topics []string

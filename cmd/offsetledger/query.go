@@ -45,14 +45,16 @@ func (s *spanFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.until, "until", "", "up to this point")
 }
 
-// ask puts the points of a command line into a query. They are read here first, so that a
-// wrong one is told without asking anybody, and echoed as they were understood.
+// ask puts the points of a command line into a query, as they are understood here: by this
+// machine's clock, whatever that of the daemon shows. They are echoed so.
 func (a *app) ask(q *api.Query, at string, span spanFlags) error {
 	q.Cluster = a.cluster
-	q.At, q.Since, q.Until = at, span.since, span.until
 	var echo []string
-	for _, p := range []struct{ flag, word, text string }{
-		{"at", "as of", at}, {"since", "since", span.since}, {"until", "until", span.until},
+	for _, p := range []struct {
+		flag, word, text string
+		to               *string
+	}{
+		{"at", "as of", at, &q.At}, {"since", "since", span.since, &q.Since}, {"until", "until", span.until, &q.Until},
 	} {
 		if p.text == "" {
 			continue
@@ -61,7 +63,8 @@ func (a *app) ask(q *api.Query, at string, span spanFlags) error {
 		if err != nil {
 			return usagef("--%s %w", p.flag, err)
 		}
-		echo = append(echo, p.word+" "+point.String())
+		*p.to = point.String()
+		echo = append(echo, p.word+" "+*p.to)
 	}
 	if len(echo) > 0 {
 		a.note("%s", strings.Join(echo, ", "))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -113,8 +112,8 @@ func (a *app) serve(ctx context.Context, flags serveFlags) (err error) {
 		return fmt.Errorf("listen for HTTP: %w: another daemon may be running; choose an address with --listen", err)
 	}
 	defer s.listener.Close()
-	if err := s.openStore(ctx, dir, flags.nats, flags.clients); err != nil {
-		return errors.Join(err, s.close())
+	if s.store, err = openStore(ctx, storeConfig{dir: dir, clients: flags.clients, nats: flags.nats, create: true, logger: s.logger}); err != nil {
+		return err
 	}
 	// Whatever writes to the store has ended when run returns.
 	defer func() { err = errors.Join(err, s.close()) }()
@@ -128,6 +127,7 @@ func (a *app) serve(ctx context.Context, flags serveFlags) (err error) {
 		s.announceClients(dir, flags.clients)
 	}
 	g, running := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.serveHTTP(running) })
 	g.Go(func() error { return a.run(running, s, k, flags, began, g) })
 	err = g.Wait()
 	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
@@ -137,9 +137,9 @@ func (a *app) serve(ctx context.Context, flags serveFlags) (err error) {
 	return err
 }
 
-// run folds what there is, then captures and answers until ctx ends.
+// run folds what there is, then captures until ctx ends.
 func (a *app) run(ctx context.Context, s *service, k config.Kafka, flags serveFlags, began time.Time, g *errgroup.Group) error {
-	if err := s.follow(ctx, g); err != nil {
+	if err := s.fold(ctx, g); err != nil {
 		return err
 	}
 	name, err := a.clusterName(s, k)
@@ -160,12 +160,10 @@ func (a *app) run(ctx context.Context, s *service, k config.Kafka, flags serveFl
 				k, other, other)
 		}
 	}
-	s.endpoint = endpoint(k)
-	cfg := kafka.TailConfig{Options: options, Cluster: name, Interval: flags.interval}
+	cfg := kafka.TailConfig{Options: options, Endpoint: endpoint(k), Cluster: name, Interval: flags.interval}
 	if err := s.newTail(cfg); err != nil {
 		return err
 	}
-	g.Go(func() error { return s.serveHTTP(ctx) })
 	g.Go(func() error { return s.capture(ctx, cfg) })
 	s.logger.Info("serving", "cluster", name, "kafka", k, "api", s.url())
 	if err := s.waitReady(ctx); err != nil {
@@ -232,12 +230,6 @@ func (a *app) clusterName(s *service, k config.Kafka) (string, error) {
 		return localCluster, nil
 	}
 	return "", errNameless
-}
-
-// holdsLedger reports whether there is something in the data directory.
-func holdsLedger(dir string) bool {
-	entries, err := os.ReadDir(dir)
-	return err == nil && len(entries) > 0
 }
 
 // onLoopback reports whether all brokers are on this machine.

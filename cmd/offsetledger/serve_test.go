@@ -109,7 +109,10 @@ type serving struct {
 
 // launchServe starts a daemon on brokers and a data directory, with more flags.
 func launchServe(t *testing.T, dir, brokers string, more ...string) *running {
-	args := []string{"serve", "-B", brokers, "--data-dir", dir, "--listen", "127.0.0.1:0", "--watermark-interval", "200ms"}
+	args := []string{"serve", "-B", brokers, "--listen", "127.0.0.1:0", "--watermark-interval", "200ms"}
+	if dir != "" {
+		args = append(args, "--data-dir", dir)
+	}
 	return launch(t, append(args, more...)...)
 }
 

@@ -15,10 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
-	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/ledger/embedded"
-	"github.com/offsetledger/offsetledger/ledger/stream"
-	"github.com/offsetledger/offsetledger/projection"
 )
 
 // defaultAPI is where the daemon listens unless it is told otherwise.
@@ -55,35 +52,68 @@ func (a *app) defaultDataDir() string {
 	return filepath.Join(a.getenv("HOME"), ".local", "share", "offsetledger")
 }
 
-// open finds who answers. What was named is asked and nothing else; what was not is looked
-// for at the default address and in the default directory.
-func (a *app) open(ctx context.Context) (*source, error) {
-	switch {
-	case a.apiURL != "" && a.dataDir != "":
-		return nil, usagef("--api asks a daemon and --data-dir opens a ledger without one: give one of the two")
-	case a.apiURL != "":
-		return named(a.apiURL)
-	case a.dataDir != "":
-		return a.openSource(ctx, a.dataDir)
-	case a.getenv(envAPI) != "":
-		return named(a.getenv(envAPI))
-	case listening(ctx, defaultAPI):
-		return daemon(defaultAPI), nil
-	}
-	dir := a.defaultDataDir()
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no daemon listens at %s and there is no ledger in %s: start one with offsetledger serve, "+
-			"or say where it is with --api or --data-dir", defaultAPI, dir)
-	}
-	return a.openSource(ctx, dir)
+// answerer is who answers: the daemon at an address, or whoever has the ledger in a directory.
+type answerer struct {
+	url   string // of a daemon; empty: ask dir
+	dir   string
+	named bool // on the command line or in the environment, so that nothing else will do
 }
 
-// named is the daemon at an address that somebody typed.
-func named(address string) (*source, error) {
-	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, usagef("%q is not the URL of a daemon; write one as %s", address, defaultAPI)
+// answerer finds who is to answer. What was named is asked and nothing else; what was not is
+// looked for at the default address and in the default directory.
+func (a *app) answerer(ctx context.Context) (answerer, error) {
+	address := a.apiURL
+	switch {
+	case a.apiURL != "" && a.dataDir != "":
+		return answerer{}, usagef("--api asks a daemon and --data-dir opens a ledger without one: give one of the two")
+	case a.dataDir != "":
+		return answerer{dir: a.dataDir, named: true}, nil
+	case address == "":
+		address = a.getenv(envAPI)
 	}
-	return daemon(address), nil
+	if address == "" {
+		if listening(ctx, defaultAPI) {
+			return answerer{url: defaultAPI}, nil
+		}
+		return answerer{dir: a.defaultDataDir()}, nil
+	}
+	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return answerer{}, usagef("%q is not the URL of a daemon; write one as %s", address, defaultAPI)
+	}
+	return answerer{url: address, named: true}, nil
+}
+
+// missing reports whether nobody answers because there is no ledger in the usual place, and
+// none was named.
+func (w answerer) missing() bool {
+	if w.named || w.url != "" {
+		return false
+	}
+	_, err := os.Stat(w.dir)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// open finds who answers, and opens the ledger if no daemon does.
+func (a *app) open(ctx context.Context) (*source, error) {
+	w, err := a.answerer(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case w.url != "":
+		return daemon(w.url), nil
+	case w.missing():
+		return nil, fmt.Errorf("no daemon listens at %s and there is no ledger in %s: start one with offsetledger serve, "+
+			"or say where it is with --api or --data-dir", defaultAPI, w.dir)
+	}
+	l, err := openLedger(ctx, w.dir)
+	if holder, ok := holderOf(w.dir, err); ok {
+		return holder, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	h := api.NewHandler(api.Config{Log: l.log, View: l.view, Ledger: ledgerReport(l.log), Now: a.now})
+	return &source{Client: &api.Client{URL: "http://" + localName, Transport: api.Local(h)}, close: l.close}, nil
 }
 
 func daemon(url string) *source {
@@ -105,70 +135,17 @@ func listening(ctx context.Context, address string) bool {
 	return true
 }
 
-// openSource opens the ledger in dir, or asks the daemon that has it open.
-func (a *app) openSource(ctx context.Context, dir string) (*source, error) {
-	l, err := openLedger(ctx, dir)
-	if errors.Is(err, embedded.ErrLocked) {
-		if at, ok := announced(dir); ok {
-			return daemon(at), nil
-		}
+// holderOf is the daemon that has the ledger in dir open, if that is why it could not be opened.
+func holderOf(dir string, err error) (*source, bool) {
+	if !errors.Is(err, embedded.ErrLocked) {
+		return nil, false
 	}
-	if err != nil {
-		return nil, err
-	}
-	h := api.NewHandler(api.Config{Log: l.log, View: l.view, Ledger: ledgerReport(l.log), Now: a.now})
-	return &source{Client: &api.Client{URL: "http://" + localName, Transport: api.Local(h)}, close: l.close}, nil
+	at, ok := announced(dir)
+	return daemon(at), ok
 }
 
 // localName stands for this process in the URLs of requests to itself.
 const localName = "ledger"
-
-// openedLedger is a ledger that this process reads by itself.
-type openedLedger struct {
-	srv  *embedded.Server
-	log  *stream.Log
-	view *projection.View
-	stop context.CancelFunc
-	done chan error // what the view ended with
-}
-
-func noLedger(dir string) error {
-	return fmt.Errorf("there is no ledger in %s: offsetledger serve makes one", dir)
-}
-
-// openLedger opens the ledger in dir and reads all of it. It never makes one.
-func openLedger(ctx context.Context, dir string) (*openedLedger, error) {
-	if !holdsLedger(dir) {
-		return nil, noLedger(dir)
-	}
-	srv, err := embedded.Start(ctx, embedded.Config{Dir: dir})
-	if err != nil {
-		return nil, fmt.Errorf("open the ledger in %s: %w", dir, err)
-	}
-	log, err := stream.Open(ctx, srv.Conn(), stream.Config{})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the ledger in %s: %w", dir, err), srv.Close())
-	}
-	reading, stop := context.WithCancel(ctx)
-	l := &openedLedger{srv: srv, log: log, view: projection.NewView(), stop: stop, done: make(chan error, 1)}
-	go func() { l.done <- l.view.Run(reading, log.Follow(reading, 1, ledger.Filter{})) }()
-	last, err := log.Last(ctx)
-	if err == nil {
-		err = l.view.WaitFor(ctx, last)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read the ledger in %s: %w", dir, err), l.close())
-	}
-	return l, nil
-}
-
-// close waits until nothing reads any more. What the view ended with was told to whoever
-// waited for it.
-func (l *openedLedger) close() error {
-	l.stop()
-	<-l.done //nolint:errcheck // see above
-	return l.srv.Close()
-}
 
 // apiFile, in the data directory, holds the URL of the daemon that has it open. It can be
 // left behind by a crash, so it counts only while the directory is locked.

@@ -119,3 +119,18 @@ func why(reason *api.Text, cause *string, isInferred bool) string {
 	}
 	return ""
 }
+
+// withMend is what is wrong, and what mends it where that is known.
+func withMend(detail, mend string) string {
+	if mend == "" {
+		return detail
+	}
+	return detail + "; mend: " + mend
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
