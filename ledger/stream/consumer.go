@@ -19,7 +19,7 @@ import (
 // half of them are there, and for no more than windowBytes at a time, so that this is about
 // what a reader that is slow keeps in memory.
 const (
-	window      = 2048
+	window      = 8192
 	windowBytes = 8 << 20
 )
 

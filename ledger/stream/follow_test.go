@@ -170,7 +170,7 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 // still gets everything; and more than fits into its window.
 func TestSlowReaderGetsEverything(t *testing.T) {
 	log := ledgertest.New(t)
-	for range 6 {
+	for range 20 {
 		_, err := log.Append(t.Context(), numbered("a", 1000))
 		require.NoError(t, err)
 	}
@@ -178,7 +178,7 @@ func TestSlowReaderGetsEverything(t *testing.T) {
 	defer stop()
 	take(t, next, 10)
 	removeConsumers(t, log)
-	for seq := uint64(11); seq <= 6000; seq++ {
+	for seq := uint64(11); seq <= 20_000; seq++ {
 		require.Equal(t, []uint64{seq}, take(t, next, 1))
 	}
 }
