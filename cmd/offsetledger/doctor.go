@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 	"time"
 
@@ -132,13 +130,6 @@ func (d *diagnosis) missing() []string {
 	return out
 }
 
-func withMend(detail, mend string) string {
-	if mend == "" {
-		return detail
-	}
-	return detail + "; mend: " + mend
-}
-
 // rateOver is how long doctor looks at the growth of __consumer_offsets.
 const rateOver = 2 * time.Second
 
@@ -236,13 +227,11 @@ func allowed(access *kafka.Access, key kafka.RightKey) bool {
 // checkLedger looks at the ledger that the flags name, or at the one in the usual place. That
 // there is none is no fault unless it was named.
 func (a *app) checkLedger(ctx context.Context, d *diagnosis) error {
-	named := a.dataDir != "" || a.apiURL != "" || a.getenv(envAPI) != ""
-	if !named && !listening(ctx, defaultAPI) {
-		if _, err := os.Stat(a.defaultDataDir()); errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
+	w, err := a.answerer(ctx)
+	if err != nil || w.missing() {
+		return err
 	}
-	l, err := a.ledgerChecks(ctx)
+	l, err := ledgerChecks(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -255,22 +244,16 @@ func (a *app) checkLedger(ctx context.Context, d *diagnosis) error {
 
 // ledgerChecks asks the daemon, or the stream itself where no daemon has it open: a stream
 // that would be refused has to be looked at all the same.
-func (a *app) ledgerChecks(ctx context.Context) (api.Ledger, error) {
-	dir := a.dataDir
-	if dir == "" && a.apiURL == "" && a.getenv(envAPI) == "" && !listening(ctx, defaultAPI) {
-		dir = a.defaultDataDir()
+func ledgerChecks(ctx context.Context, w answerer) (api.Ledger, error) {
+	switch {
+	case w.url != "":
+		return daemon(w.url).Ledger(ctx)
+	case !holdsLedger(w.dir):
+		return api.Ledger{}, noLedger(w.dir)
 	}
-	if dir == "" {
-		return a.askLedger(ctx)
-	}
-	if !holdsLedger(dir) {
-		return api.Ledger{}, noLedger(dir)
-	}
-	srv, err := embedded.Start(ctx, embedded.Config{Dir: dir})
-	if errors.Is(err, embedded.ErrLocked) {
-		if at, ok := announced(dir); ok {
-			return daemon(at).Ledger(ctx)
-		}
+	srv, err := embedded.Start(ctx, embedded.Config{Dir: w.dir})
+	if holder, ok := holderOf(w.dir, err); ok {
+		return holder.Ledger(ctx)
 	}
 	if err != nil {
 		return api.Ledger{}, err
@@ -278,20 +261,11 @@ func (a *app) ledgerChecks(ctx context.Context) (api.Ledger, error) {
 	defer srv.Close()
 	checks, err := stream.Checks(ctx, srv.Conn(), stream.Config{})
 	if err != nil {
-		return api.Ledger{}, fmt.Errorf("check the ledger in %s: %w", dir, err)
+		return api.Ledger{}, fmt.Errorf("check the ledger in %s: %w", w.dir, err)
 	}
 	log, err := stream.Open(ctx, srv.Conn(), stream.Config{})
 	if err != nil {
 		return api.Ledger{Checks: checkRows(checks)}, nil
 	}
 	return ledgerReport(log)(ctx)
-}
-
-func (a *app) askLedger(ctx context.Context) (api.Ledger, error) {
-	src, err := a.open(ctx)
-	if err != nil {
-		return api.Ledger{}, err
-	}
-	defer src.close() //nolint:errcheck // nothing was written
-	return src.Ledger(ctx)
 }
