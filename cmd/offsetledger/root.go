@@ -48,6 +48,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.benchCommand(),
 		a.versionCommand(),
 	)
+	a.typedExamples(root)
 	strict(root)
 	return root
 }

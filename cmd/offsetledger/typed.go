@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
 )
 
@@ -41,6 +43,18 @@ func (a *app) typed(words ...string) string {
 	}
 	return strings.Join(line, " ")
 }
+
+// typedExamples spells the examples in the help of a command, and of those below it, as they can
+// be typed too. They stand on lines of their own, after two blanks.
+func (a *app) typedExamples(cmd *cobra.Command) {
+	typed := func(text string) string { return exampleLine.ReplaceAllLiteralString(text, "  "+a.program+" ") }
+	cmd.Long, cmd.Example = typed(cmd.Long), typed(cmd.Example)
+	for _, c := range cmd.Commands() {
+		a.typedExamples(c)
+	}
+}
+
+var exampleLine = regexp.MustCompile(`(?m)^  offsetledger `)
 
 // typedDescribe offers to look at a group as it was right before the event with sequence seq.
 func (a *app) typedDescribe(group api.Text, seq uint64) string {

@@ -22,6 +22,13 @@ func TestCommandsAreOfferedAsTheyMustBeTyped(t *testing.T) {
 	} {
 		require.Equal(t, want, typedProgram(path), path)
 	}
+	var help strings.Builder
+	fromClone := app{program: fromSource, stdout: &help, getenv: func(string) string { return "" }}
+	require.Equal(t, exitDone, fromClone.execute(t.Context(), []string{"group", "list", "--help"}))
+	require.Contains(t, help.String(), "\n  go run ./cmd/offsetledger group list --sort lag\n")
+	require.Contains(t, help.String(), "\n  go run ./cmd/offsetledger group list [flags]\n")
+	require.NotContains(t, help.String(), "  offsetledger ")
+
 	a := app{program: "offsetledger"}
 	require.Equal(t, "offsetledger incidents show i19", a.typed("incidents", "show", "i19"))
 	a = app{program: fromSource, dataDir: "/data/it's mine", cluster: "prod"}
