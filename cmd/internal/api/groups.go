@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
-	"github.com/offsetledger/offsetledger/replay"
 )
 
 // groups answers with all groups of a cluster, deleted ones too.
@@ -110,29 +108,4 @@ func sortGroups(rows []GroupRow, by string) {
 			return 0
 		})
 	}
-}
-
-// read calls read with the state of the moment that q asks for, and settles what f says of
-// that moment.
-func (s *server) read(ctx context.Context, f *frame, q Query, read func(*projection.State)) error {
-	if err := s.at(ctx, f, q); err != nil {
-		return err
-	}
-	if f.point.IsNow() {
-		s.View.Read(func(st *projection.State) {
-			f.seq, f.sure = st.Seq(), st.Sure(f.cluster, f.group, f.asked())
-			read(st)
-		})
-		return nil
-	}
-	st, err := replay.StateAt(ctx, s.Log, f.point, f.scope(q.Group))
-	if err != nil {
-		return err
-	}
-	if f.point.Time.Known() { // reading went on past the moment; what counts is what was in time
-		f.seq = st.LastSeq(f.cluster, f.group)
-	}
-	f.sure = st.Sure(f.cluster, f.group, f.asked())
-	read(st)
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/projection"
 	"github.com/offsetledger/offsetledger/replay"
 )
 
@@ -19,19 +20,20 @@ func (s *server) resolve(ctx context.Context, f *frame, name, text string, group
 	if p.Seq > f.seq {
 		return replay.Point{}, problem(CodeUnknownSequence, "%s: the ledger ends at seq:%d", name, f.seq)
 	}
-	found, err := replay.Resolve(ctx, s.Log, p, f.scope(group))
+	found, err := replay.Resolve(ctx, s.Log, p, scope(f.cluster, group))
 	if err != nil && ctx.Err() == nil {
 		return replay.Point{}, problem(CodeUnknownSequence, "%s: %v", name, err)
 	}
 	return found, err
 }
 
-// scope is the part of the ledger that an answer needs.
-func (f *frame) scope(group *string) replay.Scope {
+// scope is the part of the ledger that an answer about a group needs, or about a whole cluster
+// if group is nil.
+func scope(cluster string, group *string) replay.Scope {
 	if group == nil {
-		return replay.OfCluster(f.cluster)
+		return replay.OfCluster(cluster)
 	}
-	return replay.OfGroup(f.cluster, *group)
+	return replay.OfGroup(cluster, *group)
 }
 
 // one reads a single record.
@@ -58,5 +60,30 @@ func (s *server) at(ctx context.Context, f *frame, q Query) error {
 		return err
 	}
 	f.seq, f.asOf = p.Seq, ledger.AtTime(rec.Appended)
+	return nil
+}
+
+// read calls read with the state of the moment that q asks for, and settles what f says of
+// that moment.
+func (s *server) read(ctx context.Context, f *frame, q Query, read func(*projection.State)) error {
+	if err := s.at(ctx, f, q); err != nil {
+		return err
+	}
+	if f.point.IsNow() {
+		s.View.Read(func(st *projection.State) {
+			f.seq, f.sure = st.Seq(), st.Sure(f.cluster, f.group, f.asked())
+			read(st)
+		})
+		return nil
+	}
+	st, err := replay.StateAt(ctx, s.Log, f.point, scope(f.cluster, q.Group))
+	if err != nil {
+		return err
+	}
+	if f.point.Time.Known() { // reading went on past the moment; what counts is what was in time
+		f.seq = st.LastSeq(f.cluster, f.group)
+	}
+	f.sure = st.Sure(f.cluster, f.group, f.asked())
+	read(st)
 	return nil
 }

@@ -17,8 +17,8 @@ import (
 
 const module = "github.com/offsetledger/offsetledger/"
 
-// rule says that the packages below From (a path in the module; a trailing /... takes what is
-// below it) never depend on anything whose import path starts with one of Never.
+// rule says that the package From, a path in the module, never depends on anything whose import
+// path starts with one of Never.
 type rule struct {
 	From  string
 	Never []string
@@ -31,8 +31,8 @@ var (
 	ui    = []string{"github.com/spf13/"}
 )
 
-// The order of the house is ledger < {stream, embedded, seal, projection} < {commands,
-// commands/kafka, replay} < replay/objstore < cmd.
+// The order of the house is ledger < {stream, embedded, projection} < {commands, commands/kafka,
+// replay} < cmd; commands/kafka may know commands, and nothing else of one step another of it.
 var rules = []rule{
 	{"ledger", slices.Concat(nats, kafka, ui, []string{"net/http"}, own("ledger/", "projection", "commands", "replay", "cmd")),
 		"events are what every package speaks: their package is pure and imports none of them"},
