@@ -105,7 +105,7 @@ func (t *Tail) every(ctx context.Context, interval time.Duration, ask func() obs
 func (t *Tail) takeObservation(ctx context.Context, o observation) error {
 	switch {
 	case o.err != nil:
-		t.board.update(func(s *Status) { s.KafkaError = o.err })
+		t.board.fault(o.err)
 		return nil
 	case o.tick:
 		defer close(o.taken)
@@ -113,7 +113,7 @@ func (t *Tail) takeObservation(ctx context.Context, o observation) error {
 	}
 	if t.lastFault == nil || time.Since(t.faultAt) > faultMemory {
 		t.lastFault = nil
-		t.board.update(func(s *Status) { s.KafkaError = nil })
+		t.board.fault(nil)
 	}
 	if o.topicID != uuid.Nil && o.topicID != t.topicID {
 		if err := t.recreated(ctx, o.topicID); err != nil {
