@@ -13,17 +13,22 @@ import (
 	"github.com/offsetledger/offsetledger/projection"
 )
 
-// A real broker dies and comes back without the last ten records of a partition of
+// A real broker, of the newest version and of the oldest that is tested, dies and comes back without the last ten records of a partition of
 // __consumer_offsets, once while capture is away and once while it is there. Both times the
 // ledger says which positions are gone, what the broker answers since, and goes on.
 func TestRealTruncation(t *testing.T) {
-	for name, away := range map[string]bool{"away": true, "there": false} {
-		t.Run(name, func(t *testing.T) { testRealTruncation(t, away) })
+	for _, version := range []string{kafkatest.Version44, kafkatest.Version40} {
+		for name, away := range map[string]bool{"away": true, "there": false} {
+			t.Run(version+" "+name, func(t *testing.T) {
+				t.Parallel()
+				testRealTruncation(t, version, away)
+			})
+		}
 	}
 }
 
-func testRealTruncation(t *testing.T, away bool) {
-	broker := kafkatest.Start(t, kafkatest.RealConfig{Partitions: 1})
+func testRealTruncation(t *testing.T, version string, away bool) {
+	broker := kafkatest.Start(t, kafkatest.RealConfig{Version: version, Partitions: 1})
 	ctx := minute(t)
 	require.NoError(t, broker.CreateTopic(ctx, "orders", 2))
 	for at := range int64(20) {
