@@ -2,6 +2,12 @@ package projection
 
 import "github.com/offsetledger/offsetledger/ledger"
 
+// Folded returns the record that the last Apply has folded: of an event that was cut in parts,
+// the whole. It is false while parts of it are still to come, and valid until the next Apply.
+func (s *State) Folded() (*ledger.Record, bool) {
+	return &s.rec, s.rec.Seq != 0 && s.rec.Seq == s.seq && s.rec.Event.Parts == 0
+}
+
 // gather takes in a part of an event that was cut because it was too large for one message. It
 // returns false until the last part: then the record is the whole event, as if it had been
 // stored at the sequence of that part. Half an event is nothing that ever was true, so that

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"context"
 	"fmt"
 	"iter"
 
@@ -9,42 +8,68 @@ import (
 	"github.com/offsetledger/offsetledger/projection"
 )
 
-// Step is one record of the history and what folding it did. It is valid until the next one.
+// Step is one event of the history and what folding it did. It is valid until the next one.
 type Step struct {
-	Record  ledger.Record
+	// Record is the event as stored; one that was cut in parts is whole, at the sequence of the
+	// last of them.
+	Record  *ledger.Record
 	Changes []projection.Change
-	State   *projection.State // after the record
+	// Before is, of an event about the members of a group, that group before it.
+	Before projection.Group
+	State  *projection.State // after the event
 }
 
-// History yields the records of a scope from sequence from to sequence to, both included,
-// each with its Changes; to 0 is the end of the log as of the call. What came before from is
-// folded without being told, since a Change depends on it.
-func History(ctx context.Context, r Reader, sc Scope, from, to uint64) iter.Seq2[Step, error] {
+// History tells what happened in a scope, record by record. What an event did depends on all
+// that came before it: so its records have to begin with the first of the log, also if only a
+// later part of the history is of interest.
+type History struct {
+	scope Scope
+	state *projection.State
+}
+
+// NewHistory returns the history of a scope before its first record.
+func NewHistory(sc Scope) *History {
+	return &History{scope: sc, state: projection.NewState()}
+}
+
+// Filter selects the records that the history needs: those of groups, topics and capture, and
+// not the watermarks, which are most of the log.
+func (h *History) Filter() ledger.Filter { return h.scope.filter(false) }
+
+// Tell folds records and tells what each did. It can be called again with those that follow.
+func (h *History) Tell(records iter.Seq2[ledger.Record, error]) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
-		end, err := endOf(ctx, r, Point{Seq: to})
-		if err != nil {
-			yield(Step{}, fmt.Errorf("history: %w", err))
-			return
-		}
-		if end == 0 {
-			return
-		}
-		s := projection.NewState()
-		for rec, err := range r.Read(ctx, 1, end, sc.Filter()) {
-			var changes []projection.Change
+		for rec, err := range records {
+			var step Step
 			if err == nil {
-				if sc.ofCluster {
-					s.Skip(rec.Seq - 1)
-				}
-				changes, err = s.Apply(rec)
+				step, err = h.fold(rec)
 			}
 			if err != nil {
-				yield(Step{}, fmt.Errorf("history after record %d: %w", s.Seq(), err))
+				yield(Step{}, fmt.Errorf("history after record %d: %w", h.state.Seq(), err))
 				return
 			}
-			if rec.Seq >= from && !yield(Step{Record: rec, Changes: changes, State: s}, nil) {
+			if step.Record != nil && !yield(step, nil) {
 				return
 			}
 		}
 	}
+}
+
+// fold returns a Step without a Record while an event is not whole.
+func (h *History) fold(rec ledger.Record) (Step, error) {
+	var step Step
+	if rec.Event.Kind == ledger.KindGroup {
+		step.Before, _ = h.state.Group(rec.Event.Cluster, rec.Event.Group)
+	}
+	if h.scope.ofCluster {
+		h.state.Skip(rec.Seq - 1)
+	}
+	changes, err := h.state.Apply(rec)
+	if err != nil {
+		return Step{}, err
+	}
+	if whole, ok := h.state.Folded(); ok {
+		step.Record, step.Changes, step.State = whole, changes, h.state
+	}
+	return step, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
@@ -40,19 +39,26 @@ func OfGroup(cluster, group string) Scope {
 }
 
 // Filter selects the events that a scope needs.
-func (sc Scope) Filter() ledger.Filter {
+func (sc Scope) Filter() ledger.Filter { return sc.filter(true) }
+
+func (sc Scope) filter(watermarks bool) ledger.Filter {
 	if !sc.ofCluster {
 		return ledger.Filter{}
 	}
-	all := ledger.ClusterSubjects(sc.cluster)
-	if !sc.ofGroup {
-		return ledger.Filter{Subjects: []string{all}}
+	groups := ledger.AllGroupSubjects(sc.cluster)
+	switch {
+	case sc.ofGroup:
+		groups = ledger.GroupSubjects(sc.cluster, sc.group)
+	case watermarks:
+		return ledger.Filter{Subjects: []string{ledger.ClusterSubjects(sc.cluster)}}
 	}
-	of := func(rest string) string { return strings.TrimSuffix(all, ">") + rest }
-	return ledger.Filter{Subjects: []string{
-		ledger.GroupSubjects(sc.cluster, sc.group), ledger.TopicSubjects(sc.cluster),
-		of("w.*"), of("c.*"), of("s.*.gap"), of("s.*.opaque"),
+	f := ledger.Filter{Subjects: []string{
+		groups, ledger.TopicSubjects(sc.cluster), ledger.CursorSubjects(sc.cluster), ledger.SourceSubjects(sc.cluster),
 	}}
+	if watermarks {
+		f.Subjects = append(f.Subjects, ledger.WatermarkSubjects(sc.cluster))
+	}
+	return f
 }
 
 // StateAt returns the state at a point, by replay from the beginning. Its Seq is the last

@@ -11,10 +11,10 @@ import (
 
 // changeRow tells what one row of one event did.
 func changeRow(rec *ledger.Record, ch *projection.Change) ChangeRow {
-	topic := Text(ch.Topic)
+	topic, partition := Text(ch.Topic), ch.Partition // the Change is overwritten by the next
 	row := ChangeRow{
 		Seq: ch.Seq, Row: ch.Row, Kind: rec.Event.Kind.String(), Time: Time{ch.Time}, CommitTime: Time{ch.CommitTime},
-		Group: Text(ch.Group), Topic: &topic, TopicID: topicID(ch.TopicID), Partition: &ch.Partition,
+		Group: Text(ch.Group), Topic: &topic, TopicID: topicID(ch.TopicID), Partition: &partition,
 		From: offset(ch.From), To: offset(ch.To), Movement: ch.Movement.String(), Metadata: Text(ch.Metadata),
 		Source: ch.Source.Kind.String(), Who: who(ch.Who), ActorVerified: ch.ActorVerified, Evidence: ch.Evidence,
 	}
@@ -23,7 +23,8 @@ func changeRow(rec *ledger.Record, ch *projection.Change) ChangeRow {
 	}
 	row.Actor, row.Reason = said(ch.Actor), said(ch.Reason)
 	if ch.Plan != "" {
-		row.Plan = &ch.Plan
+		plan := ch.Plan
+		row.Plan = &plan
 	}
 	if ch.Cause != ledger.CauseUnknown {
 		cause := ch.Cause.String()

@@ -110,16 +110,15 @@ func (s *server) found(ctx context.Context, sel *selection, f *frame, from uint6
 
 // filter selects the subjects that can hold what was asked for.
 func (sel *selection) filter(cluster string) ledger.Filter {
-	root := strings.TrimSuffix(ledger.ClusterSubjects(cluster), ">")
 	var out ledger.Filter
 	if sel.q.Group != nil {
 		out.Subjects = append(out.Subjects, ledger.GroupSubjects(cluster, *sel.q.Group))
 	}
 	for _, t := range sel.q.Topics {
-		out.Subjects = append(out.Subjects, root+"t."+ledger.Token(t)+".>")
+		out.Subjects = append(out.Subjects, ledger.OneTopicSubjects(cluster, t))
 	}
 	if len(out.Subjects) == 0 {
-		out.Subjects = []string{root + ">"}
+		out.Subjects = []string{ledger.ClusterSubjects(cluster)}
 	}
 	return out
 }
