@@ -3,8 +3,6 @@ package kafka
 import (
 	"context"
 	"errors"
-	"math"
-	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -40,15 +38,3 @@ func isContextError(err error) bool {
 
 // isMissingTopic reports whether err says that there is no such topic.
 func isMissingTopic(err error) bool { return errors.Is(err, kerr.UnknownTopicOrPartition) }
-
-// parseMinutes reads a broker setting in minutes.
-func parseMinutes(value *string) (time.Duration, bool) {
-	if value == nil {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(*value, 10, 64)
-	if err != nil || n <= 0 || n > math.MaxInt64/int64(time.Minute) {
-		return 0, false
-	}
-	return time.Duration(n) * time.Minute, true
-}

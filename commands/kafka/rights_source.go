@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -149,4 +151,16 @@ func askRetention(ctx context.Context, admin *kadm.Client, brokers []int32) (tim
 		}
 	}
 	return 0, fmt.Errorf("the broker does not tell %s", retentionConfig)
+}
+
+// parseMinutes reads a broker setting in minutes.
+func parseMinutes(value *string) (time.Duration, bool) {
+	if value == nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(*value, 10, 64)
+	if err != nil || n <= 0 || n > math.MaxInt64/int64(time.Minute) {
+		return 0, false
+	}
+	return time.Duration(n) * time.Minute, true
 }
