@@ -13,6 +13,11 @@ import (
 // accepted is committed, whether or not the ledger is to be had.
 func (m *Manager) commitToKafka(ctx context.Context, b *batch) (int, error) {
 	sent := m.time()
+	for i := range b.rows {
+		if b.rows[i].Metadata == "" { // the client may put its own there; a reset means none
+			b.rows[i].Flags |= ledger.FlagNoMetadata
+		}
+	}
 	rows, err := (*m.broker.Load()).Commit(ctx, b.rows)
 	if err == nil && len(rows) != len(b.rows) {
 		err = fmt.Errorf("the answer has %d rows instead of %d", len(rows), len(b.rows))

@@ -25,7 +25,9 @@ type Log interface {
 // at the same time.
 type Broker interface {
 	// Commit commits rows and returns them as they were sent, each with the error code of the
-	// answer; 0 is accepted. An error means that no answer came: some rows may be committed.
+	// answer; 0 is accepted. An error means that no answer came: some rows may be committed. A
+	// row with [ledger.FlagNoMetadata] may be given the client's own metadata; the empty metadata
+	// of one without the flag is sent as it is.
 	Commit(ctx context.Context, rows []ledger.Offset) ([]ledger.Offset, error)
 	// Resolve returns the offset that a reset means.
 	Resolve(ctx context.Context, tp ledger.TopicPartition, r Reset) (int64, error)

@@ -73,10 +73,10 @@ func (b *groupBroker) commit(ctx context.Context, rows []ledger.Offset) (out []l
 		for _, t := range req.Topics {
 			for i := range t.Partitions {
 				p := &t.Partitions[i]
-				// Without metadata of the application the client's own stays: its member id,
-				// which tells who committed.
-				if m := rows[index[ledger.TopicPartition{Topic: t.Topic, Partition: p.Partition}]].Metadata; m != "" {
-					p.Metadata = &m
+				row := &rows[index[ledger.TopicPartition{Topic: t.Topic, Partition: p.Partition}]]
+				// The client's own metadata is its member id, which tells who committed.
+				if row.Flags&ledger.FlagNoMetadata == 0 {
+					p.Metadata = &row.Metadata
 				}
 			}
 		}
@@ -103,6 +103,7 @@ func answered(rows []ledger.Offset, index map[ledger.TopicPartition]int, req *km
 		for _, p := range t.Partitions {
 			if i, ok := index[ledger.TopicPartition{Topic: t.Topic, Partition: p.Partition}]; ok {
 				sent := &out[i]
+				sent.Flags &^= ledger.FlagNoMetadata
 				sent.TopicID, sent.At, sent.LeaderEpoch, sent.Metadata = uuid.UUID(t.TopicID), p.Offset, ledger.EpochOf(p.LeaderEpoch), ""
 				if p.Metadata != nil {
 					sent.Metadata = *p.Metadata

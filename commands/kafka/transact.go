@@ -106,14 +106,16 @@ func (b *groupBroker) decide(rows map[ledger.TopicPartition]ledger.Offset) {
 func (b *groupBroker) inTransaction(rows []ledger.Offset) ([]ledger.Offset, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	out := make([]ledger.Offset, len(rows))
 	for i := range rows {
 		r := &rows[i]
 		sent, ok := b.decided[ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}]
 		if !ok || sent.At != r.At {
 			return nil, fmt.Errorf("%s/%d: %w", r.Topic, r.Partition, ErrInTransaction)
 		}
+		out[i] = sent
 	}
-	return rows, nil
+	return out, nil
 }
 
 // Reset sets the committed offset of a partition on purpose, as [commands.Manager.ResetOffset]

@@ -1,0 +1,93 @@
+package kafka
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/offsetledger/offsetledger/commands"
+	"github.com/offsetledger/offsetledger/commands/kafka/kafkatest"
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/ledger/ledgertest"
+)
+
+// Offsets that are committed inside of a transaction are the manager's when it is committed, and
+// nobody's when it is aborted.
+func TestOffsetsInsideATransaction(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"in": 1, "out": 1}})
+	transact(t, fake, "billing", "in", "out")
+}
+
+func TestRealOffsetsInsideATransaction(t *testing.T) {
+	kafka := kafkatest.Shared(t, "")
+	id := "transact-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	for _, topic := range []string{id + "-in", id + "-out"} {
+		require.NoError(t, kafka.CreateTopic(t.Context(), topic, 1))
+	}
+	transact(t, kafka, id, id+"-in", id+"-out")
+}
+
+func transact(t *testing.T, kafka producer, group, in, out string) {
+	require.NoError(t, kafka.Produce(t.Context(), in, 0, 10))
+	log := ledgertest.New(t)
+	m, err := commands.NewManager(t.Context(), log, commands.Config{Cluster: "c", Group: group, KafkaCommits: true, Strategy: commands.Manual()})
+	require.NoError(t, err)
+	session, err := kgo.NewGroupTransactSession(append(kafka.Options(
+		kgo.ConsumerGroup(group), kgo.ConsumeTopics(in), kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.TransactionalID(group), kgo.DefaultProduceTopic(out), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+	), Opts(m, Bind{})...)...)
+	require.NoError(t, err)
+	defer session.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+
+	// turn polls up to n records, copies them, and ends the transaction.
+	turn := func(n int, end kgo.TransactionEndTry) (first int64, committed bool) {
+		require.NoError(t, session.Begin())
+		fetches := session.PollRecords(ctx, n)
+		require.NoError(t, fetches.Err())
+		records := fetches.Records()
+		require.NotEmpty(t, records)
+		for _, r := range records {
+			require.NoError(t, session.ProduceSync(ctx, kgo.StringRecord(string(r.Value))).FirstErr())
+			require.NoError(t, Done(m, r)) // not needed, and no harm
+		}
+		committed, err := EndTransaction(ctx, session, end)
+		require.NoError(t, err)
+		return records[0].Offset, committed
+	}
+	first, committed := turn(4, kgo.TryCommit)
+	require.True(t, committed)
+	require.Zero(t, first)
+	awaitCommitted(t, kafka, group, in, 4)
+
+	first, committed = turn(3, kgo.TryAbort)
+	require.False(t, committed)
+	require.EqualValues(t, 4, first)
+	require.Empty(t, m.Pending())
+
+	first, committed = turn(3, kgo.TryCommit)
+	require.True(t, committed)
+	require.EqualValues(t, 4, first, "the records of the aborted transaction come again")
+	at, ok := m.Offset(in, 0)
+	require.True(t, ok)
+	require.EqualValues(t, 7, at)
+	awaitCommitted(t, kafka, group, in, 7)
+	require.Equal(t, []int64{4, 7}, positionsIn(t, log, ledger.KindCommitted, in, 0))
+
+	require.NoError(t, m.UpdateOffset(in, 0, 9))
+	_, err = m.Commit(ctx)
+	require.ErrorIs(t, err, ErrInTransaction)
+	awaitCommitted(t, kafka, group, in, 7)
+}
+
+// awaitCommitted waits until the broker has an offset: the marker of a transaction is written
+// after its end was acknowledged.
+func awaitCommitted(t testing.TB, kafka reachable, group, topic string, want int64) {
+	t.Helper()
+	require.Eventually(t, func() bool { return committedAt(t, kafka, group, topic, 0) == want }, patience, 10*time.Millisecond)
+}
