@@ -14,6 +14,8 @@ func TestBenchPrintsItsRows(t *testing.T) {
 	sizes := []string{"bench", "--offsets", "200000", "--drain", "20000", "--dir", dir}
 	r := launch(t, append(sizes, "-o", "json")...)
 	require.Equal(t, exitDone, r.wait(), "%s", &r.stderr)
+	require.Contains(t, r.stdout.String(), `"goal":"ratio >= 0.9"`)
+	require.Contains(t, r.stderr.String(), "note: the goals are for 20000000 offsets and a drain of 1000000; with fewer the start weighs more")
 	var rows []map[string]any
 	require.NoError(t, json.Unmarshal([]byte(r.stdout.String()), &rows))
 	var names []any

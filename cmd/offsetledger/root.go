@@ -23,6 +23,7 @@ func (a *app) rootCommand() *cobra.Command {
 		Use:           "offsetledger",
 		Short:         "The flight recorder for Kafka consumer offsets",
 		Long:          rootHelp,
+		Version:       versionText(),
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: a.program},
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -37,6 +38,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
+	root.SetVersionTemplate("offsetledger {{.Version}}\n")
 	root.AddCommand(
 		a.groupCommand(),
 		a.historyCommand(),
