@@ -9,11 +9,11 @@ import (
 	"github.com/offsetledger/offsetledger/projection"
 )
 
-// changeRow tells what one row of one event did.
-func changeRow(rec *ledger.Record, ch *projection.Change) ChangeRow {
+// changeRow tells what one row of an event of a kind did.
+func changeRow(kind ledger.Kind, ch *projection.Change) ChangeRow {
 	topic, partition := Text(ch.Topic), ch.Partition // the Change is overwritten by the next
 	row := ChangeRow{
-		Seq: ch.Seq, Row: ch.Row, Kind: rec.Event.Kind.String(), Time: Time{ch.Time}, CommitTime: Time{ch.CommitTime},
+		Seq: ch.Seq, Row: ch.Row, Kind: kind.String(), Time: Time{ch.Time}, CommitTime: Time{ch.CommitTime},
 		Group: Text(ch.Group), Topic: &topic, TopicID: topicID(ch.TopicID), Partition: &partition,
 		From: offset(ch.From), To: offset(ch.To), Movement: ch.Movement.String(), Metadata: Text(ch.Metadata),
 		Source: ch.Source.Kind.String(), Who: who(ch.Who), ActorVerified: ch.ActorVerified, Evidence: ch.Evidence,

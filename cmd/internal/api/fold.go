@@ -10,12 +10,35 @@ import (
 	"github.com/offsetledger/offsetledger/replay"
 )
 
-// event is what was asked for of one that is stored: a row for every offset that it moved, or
-// one with a note.
+// event is what was asked for of one that is stored: the offsets that it moved, or a row with
+// a note. It is valid until the next one: a [keeper] copies it. Most are only counted, so rows
+// are made of those that are shown.
 type event struct {
 	seq     uint64
-	rows    []ChangeRow
+	kind    ledger.Kind
+	changes []projection.Change
+	note    *ChangeRow
 	commits int // 1 if it is a commit in the time asked for, whatever else was
+}
+
+// size is the number of its rows.
+func (e *event) size() int {
+	if e.note != nil {
+		return 1
+	}
+	return len(e.changes)
+}
+
+// rows makes its rows.
+func (e *event) rows() []ChangeRow {
+	if e.note != nil {
+		return []ChangeRow{*e.note}
+	}
+	rows := make([]ChangeRow, len(e.changes))
+	for i := range rows {
+		rows[i] = changeRow(e.kind, &e.changes[i])
+	}
+	return rows
 }
 
 // selection is which events and rows of the story were asked for.
@@ -23,22 +46,24 @@ type selection struct {
 	q            Query
 	since, until replay.Point
 	before       uint64 // only events before this sequence; 0: all
+
+	changes []projection.Change // of the event that is being told
 }
 
-// tell makes the rows of an event that were asked for. There are none if it does not belong to
-// the story.
+// tell picks what was asked for of an event: nothing if it does not belong to the story.
 func (sel *selection) tell(step *replay.Step) event {
 	rec := step.Record
 	if sel.before != 0 && rec.Seq >= sel.before || rec.Seq < sel.q.From.first() {
 		return event{}
 	}
-	told := event{seq: rec.Seq}
+	told := event{seq: rec.Seq, kind: rec.Event.Kind}
 	if len(step.Changes) == 0 {
 		if row, ok := sel.noteOf(step); ok {
-			told.rows = []ChangeRow{row}
+			told.note = &row
 		}
 		return told
 	}
+	sel.changes = sel.changes[:0]
 	for i := range step.Changes {
 		ch := &step.Changes[i]
 		if sel.q.From.passed(rec.Seq, ch.Row) || !sel.inTime(rec.Seq, ch.Time) {
@@ -48,9 +73,10 @@ func (sel *selection) tell(step *replay.Step) event {
 			told.commits = 1
 		}
 		if sel.wants(&ch.Topic, &ch.Partition, ch.Movement) {
-			told.rows = append(told.rows, changeRow(rec, ch))
+			sel.changes = append(sel.changes, *ch)
 		}
 	}
+	told.changes = sel.changes
 	return told
 }
 

@@ -42,8 +42,9 @@ func (s *server) history(w http.ResponseWriter, r *http.Request, q Query) error 
 			before := strconv.FormatUint(e.seq, 10)
 			answer.Next = &before
 		}
-		for i := range e.rows {
-			if err := doc.row(&e.rows[i]); err != nil {
+		rows := e.rows()
+		for i := range rows {
+			if err := doc.row(&rows[i]); err != nil {
 				return err
 			}
 		}
@@ -102,7 +103,7 @@ func (s *server) streamHistory(w http.ResponseWriter, r *http.Request, sel *sele
 		if err != nil {
 			return out.fail(err)
 		}
-		if writeAll(out, e.rows); out.broken() {
+		if writeAll(out, e.rows()); out.broken() {
 			return nil
 		}
 	}
@@ -114,10 +115,10 @@ func (s *server) streamHistory(w http.ResponseWriter, r *http.Request, sel *sele
 		if err != nil {
 			return out.fail(err)
 		}
-		if len(e.rows) == 0 {
+		if e.size() == 0 {
 			continue
 		}
-		writeAll(out, e.rows)
+		writeAll(out, e.rows())
 		if out.upToDate(); out.broken() {
 			return nil
 		}

@@ -103,7 +103,7 @@ func (s *server) detail(ctx context.Context, f *frame, in *projection.Incident, 
 			return err
 		}
 		if in.Holds(e.seq) {
-			row.Changes = append(row.Changes, e.rows...)
+			row.Changes = append(row.Changes, e.rows()...)
 		}
 	}
 	rec, err := s.one(ctx, in.Seq)

@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 	"iter"
+
+	"github.com/offsetledger/offsetledger/projection"
 )
 
 // defaultAround is how many events are next to a sequence if nobody says more.
@@ -60,7 +62,7 @@ func (n *narrator) found(ctx context.Context, to uint64, totals *History) iter.S
 				return
 			}
 			totals.Commits += e.commits
-			if len(e.rows) == 0 {
+			if e.size() == 0 {
 				continue
 			}
 			totals.TotalEvents++
@@ -83,8 +85,9 @@ type keeper struct {
 	from   int    // and from around on
 
 	older, later []event
-	rows         int // in both
-	passed, came int // how many there were, before around and from it on
+	rows         int                   // in both
+	spare        [][]projection.Change // of events that were dropped
+	passed, came int                   // how many there were, before around and from it on
 	full         bool
 }
 
@@ -105,33 +108,49 @@ func (k *keeper) add(e event) {
 		if k.full {
 			return
 		}
-		k.older = append(k.older, e)
+		k.older = append(k.older, k.copied(e))
 	} else {
 		k.came++
 		if k.full || len(k.later) == k.from {
 			return
 		}
-		k.later = append(k.later, e)
+		k.later = append(k.later, k.copied(e))
 	}
-	k.rows += len(e.rows)
+	k.rows += e.size()
 	tooMany := k.rows > mostKept
 	if tooMany || len(k.older) > 2*k.before {
 		k.drop()
 	}
 	if tooMany && k.rows > mostKept/2 { // so much that dropping would not help for long
-		k.older, k.later, k.rows, k.full = nil, nil, 0, true
+		k.older, k.later, k.spare, k.rows, k.full = nil, nil, nil, 0, true
 	}
+}
+
+// copied is e with changes of its own.
+func (k *keeper) copied(e event) event {
+	var own []projection.Change
+	if n := len(k.spare); n > 0 && len(e.changes) > 0 {
+		own, k.spare = k.spare[n-1], k.spare[:n-1]
+	}
+	e.changes = append(own, e.changes...)
+	return e
 }
 
 // drop forgets the events that will not be shown.
 func (k *keeper) drop() {
-	n := copy(k.older, k.older[max(0, len(k.older)-k.before):])
+	drop := max(0, len(k.older)-k.before)
+	for _, e := range k.older[:drop] {
+		if e.changes != nil {
+			k.spare = append(k.spare, e.changes[:0])
+		}
+	}
+	n := copy(k.older, k.older[drop:])
 	clear(k.older[n:])
 	k.older = k.older[:n]
 	k.rows = 0
 	for _, list := range [][]event{k.older, k.later} {
 		for i := range list {
-			k.rows += len(list[i].rows)
+			k.rows += list[i].size()
 		}
 	}
 }

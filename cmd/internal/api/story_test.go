@@ -5,12 +5,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/offsetledger/offsetledger/projection"
 )
 
 // Whether its events fit or not, a keeper shows the same: the newest ones, or those next to a
 // sequence; and it never holds more rows than it may.
 func TestAKeeperShowsTheSameWhetherItIsFullOrNot(t *testing.T) {
-	rows := make([]ChangeRow, 15000)
+	changes := make([]projection.Change, 15000)
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.SampledFrom([]int{1, 10, 900, 6000, 15000}), 0, 40).Draw(t, "sizes")
 		limit := rapid.IntRange(0, 12).Draw(t, "limit")
@@ -20,7 +22,7 @@ func TestAKeeperShowsTheSameWhetherItIsFullOrNot(t *testing.T) {
 		before, from := 0, 0
 		for i, size := range sizes {
 			seq := uint64(i + 1)
-			k.add(event{seq: seq, rows: rows[:size]})
+			k.add(event{seq: seq, changes: changes[:size]})
 			require.LessOrEqual(t, k.rows, mostKept)
 			switch {
 			case around == 0 || seq < around:
@@ -41,7 +43,7 @@ func TestAKeeperShowsTheSameWhetherItIsFullOrNot(t *testing.T) {
 			}
 		} else {
 			for _, e := range k.get() {
-				require.Len(t, e.rows, sizes[e.seq-1])
+				require.Len(t, e.changes, sizes[e.seq-1])
 				got = append(got, e.seq)
 			}
 		}
