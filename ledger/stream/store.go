@@ -96,14 +96,14 @@ var errRefused = errors.New("expectation refused")
 // looks for it first, and sends it again only if it is not there; should it be stored between
 // the two, the server recognises what comes second by id or expectation and refuses it.
 func (l *Log) publish(ctx context.Context, batch []*transaction) (uint64, error) {
-	msgs := l.compose(batch)
+	parcel := l.pack(batch)
 	first := batch[0].messages[0]
 	lost := false // an earlier try may have been stored
 	for {
 		if err := ctx.Err(); err != nil {
 			return 0, unknownIf(lost, err)
 		}
-		out := l.send(ctx, msgs)
+		out := l.send(ctx, parcel)
 		switch out.kind {
 		case outcomeStored:
 			return out.first, l.stillOurs(ctx, out.first)

@@ -50,42 +50,59 @@ func (p processID) messageID(n uint64) string { return string(p) + strconv.Forma
 // refuses both batches as incomplete, and they are sent again.
 func (p processID) batchID(n uint64) string { return string(p[:2]) + strconv.FormatUint(n%36, 36) }
 
-// compose turns a batch into messages with their headers. A single message is published
-// plainly, which costs the server a tenth of the smallest batch.
+// parcel is a batch as it is published: a single message plainly, which costs the server a tenth
+// of the smallest atomic batch.
 //
 // The first message carries an id by which the server recognises the whole if it has to be sent
 // again. A single message that expects something of its own subject does without: once it is
 // stored, its own expectation keeps it from being stored again.
-func (l *Log) compose(batch []*transaction) []*nats.Msg {
+type parcel struct {
+	messages []*message
+	id       []string // of the whole; nil for none
+	batch    []string // id of the atomic batch; nil for a single message
+}
+
+func (l *Log) pack(batch []*transaction) parcel {
 	a := &l.appender
 	a.batches++
-	var msgs []*nats.Msg
+	var p parcel
 	for _, t := range batch {
 		for i := range t.messages {
-			m := &t.messages[i]
-			out := &nats.Msg{Subject: m.subject, Data: m.data, Header: make(nats.Header, 2)}
-			if x := m.expect; x != nil {
-				out.Header[headerExpect] = []string{strconv.FormatUint(x.Seq, 10)}
-				if x.Filter != m.subject {
-					out.Header[headerFilter] = []string{x.Filter}
-				}
-			}
-			msgs = append(msgs, out)
+			p.messages = append(p.messages, &t.messages[i])
 		}
 	}
-	first := batch[0].messages[0]
-	if len(msgs) > 1 || first.expect == nil || !ledger.MatchSubject(first.expect.Filter, first.subject) {
-		msgs[0].Header[headerMsgID] = []string{a.id.messageID(a.batches)}
+	first := p.messages[0]
+	if len(p.messages) > 1 || first.expect == nil || !ledger.MatchSubject(first.expect.Filter, first.subject) {
+		p.id = []string{a.id.messageID(a.batches)}
 	}
-	if len(msgs) > 1 {
-		id := []string{a.id.batchID(a.batches)}
-		for i, m := range msgs {
-			m.Header[headerBatchID] = id
-			m.Header[headerBatchSeq] = []string{strconv.Itoa(i + 1)}
+	if len(p.messages) > 1 {
+		p.batch = []string{a.id.batchID(a.batches)}
+	}
+	return p
+}
+
+// compose makes out message i of the parcel. What was in out is lost, so that one is enough for a
+// parcel: the connection keeps nothing of what it has taken.
+func (p *parcel) compose(out *nats.Msg, i int) {
+	m, h := p.messages[i], out.Header
+	clear(h)
+	out.Subject, out.Data = m.subject, m.data
+	if x := m.expect; x != nil {
+		h[headerExpect] = []string{strconv.FormatUint(x.Seq, 10)}
+		if x.Filter != m.subject {
+			h[headerFilter] = []string{x.Filter}
 		}
-		msgs[len(msgs)-1].Header[headerCommit] = []string{"1"}
 	}
-	return msgs
+	if i == 0 && p.id != nil {
+		h[headerMsgID] = p.id
+	}
+	if p.batch != nil {
+		h[headerBatchID] = p.batch
+		h[headerBatchSeq] = []string{strconv.Itoa(i + 1)}
+		if i == len(p.messages)-1 {
+			h[headerCommit] = []string{"1"}
+		}
+	}
 }
 
 // outcome is what is known after one try to store a batch.
@@ -106,21 +123,24 @@ const (
 	outcomeLost                  // stored or not
 )
 
-// send publishes messages as one and waits for the answer. Only the last asks for one: what
-// went wrong with an earlier message of a batch shows there.
-func (l *Log) send(ctx context.Context, msgs []*nats.Msg) outcome {
+// send publishes a parcel and waits for the answer. Only the last message asks for one: what went
+// wrong with an earlier one shows there.
+func (l *Log) send(ctx context.Context, p parcel) outcome {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.answerWait())
 	defer cancel()
 	if l.nc.IsClosed() {
 		return outcome{kind: outcomeFailed, err: nats.ErrConnectionClosed}
 	}
-	last := len(msgs) - 1
-	for _, m := range msgs[:last] {
+	m := &nats.Msg{Header: nats.Header{}}
+	last := len(p.messages) - 1
+	for i := range last {
+		p.compose(m, i)
 		if err := l.nc.PublishMsg(m); err != nil {
 			return outcome{kind: notSent(err), err: err}
 		}
 	}
-	answer, err := l.nc.RequestMsgWithContext(ctx, msgs[last])
+	p.compose(m, last)
+	answer, err := l.nc.RequestMsgWithContext(ctx, m)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return l.nobodyThere(ctx)
