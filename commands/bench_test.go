@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,7 +37,12 @@ func benchLog(b *testing.B) (*stream.Log, jetstream.JetStream) {
 // benchManager is a manager with Run running until the benchmark ends.
 func benchManager(b *testing.B, log commands.Log, group string) *commands.Manager {
 	b.Helper()
-	m, err := commands.NewManager(context.Background(), log, commands.Config{Cluster: "prod", Group: group, Strategy: commands.Manual()})
+	return benchManagerOf(b, log, commands.Config{Cluster: "prod", Group: group, Strategy: commands.Manual()})
+}
+
+func benchManagerOf(b *testing.B, log commands.Log, cfg commands.Config) *commands.Manager {
+	b.Helper()
+	m, err := commands.NewManager(context.Background(), log, cfg)
 	require.NoError(b, err)
 	var run sync.WaitGroup
 	run.Go(func() { _ = m.Run(context.Background()) })
@@ -103,35 +107,53 @@ func BenchmarkUpdate(b *testing.B) {
 	})
 }
 
-// BenchmarkUpdateParallel is updates of as many partitions as there are cores, each by its own
-// goroutine.
+// burst is how many updates each goroutine makes before what they made is recorded, with the
+// clock stopped.
+const burst = 16_000
+
+// parallel lets n goroutines update a partition each and returns the time of one round.
+func parallel(n int, update func(partition int32, offset int64)) time.Duration {
+	var all sync.WaitGroup
+	start := make(chan struct{})
+	for p := range n {
+		all.Go(func() {
+			<-start
+			for at := range int64(burst) {
+				update(int32(p), at)
+			}
+		})
+	}
+	began := time.Now()
+	close(start)
+	all.Wait()
+	return time.Since(began)
+}
+
+// BenchmarkUpdateParallel is how much more two goroutines get done than one, each with a
+// partition of its own.
 func BenchmarkUpdateParallel(b *testing.B) {
-	b.Run("manager", func(b *testing.B) {
-		log, _ := benchLog(b)
-		m := benchManager(b, log, "billing")
-		var next atomic.Int32
-		b.ReportAllocs()
-		b.ResetTimer()
-		b.RunParallel(func(pb *testing.PB) {
-			p := next.Add(1)
-			for i := int64(0); pb.Next(); i++ {
-				if err := m.UpdateOffset("orders", p, i); err != nil {
+	cfg := commands.Config{Cluster: "prod", Group: "billing", Strategy: commands.Manual(), AllowRewind: true}
+	log, _ := benchLog(b)
+	m := benchManagerOf(b, log, cfg)
+	plain := marked{offsets: map[ledger.TopicPartition]int64{}}
+	var took, baseline [3]time.Duration
+	for b.Loop() {
+		for _, n := range []int{1, 2} {
+			took[n] += parallel(n, func(p int32, at int64) {
+				if err := m.UpdateOffset("orders", p, at); err != nil {
 					b.Error(err)
-					return
 				}
-			}
-		})
-	})
-	b.Run("mutex-and-map", func(b *testing.B) {
-		m := marked{offsets: map[ledger.TopicPartition]int64{}}
-		var next atomic.Int32
-		b.RunParallel(func(pb *testing.PB) {
-			p := next.Add(1)
-			for i := int64(0); pb.Next(); i++ {
-				m.update("orders", p, i)
-			}
-		})
-	})
+			})
+			_, err := m.Commit(context.Background())
+			require.NoError(b, err)
+			baseline[n] += parallel(n, func(p int32, at int64) { plain.update("orders", p, at) })
+		}
+	}
+	each := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(b.N) / burst }
+	b.ReportMetric(each(took[1]), "ns/update")
+	b.ReportMetric(each(took[2])/2, "ns/update-by-two")
+	b.ReportMetric(2*took[1].Seconds()/took[2].Seconds(), "scaling")
+	b.ReportMetric(2*baseline[1].Seconds()/baseline[2].Seconds(), "mutex-and-map-scaling")
 }
 
 // BenchmarkRecorded is updates as fast as the log takes them, all of them in it at the end,
