@@ -57,5 +57,9 @@ func captureForEver(brokers []string, dir string) error {
 	if err != nil {
 		return err
 	}
+	go func() {
+		<-tail.Ready()
+		fmt.Println("it has stored what was there")
+	}()
 	return tail.Run(ctx)
 }

@@ -128,7 +128,7 @@ func checkUntil(t *testing.T, client *kgo.Client, at Endpoint, right RightKey) *
 	require.Eventually(t, func() bool {
 		a = CheckAccess(minute(t), client, at)
 		return verdicts(a)[right] == "yes"
-	}, 20*time.Second, 100*time.Millisecond)
+	}, patience, 100*time.Millisecond)
 	return a
 }
 
@@ -186,7 +186,7 @@ func TestRealBrokerObservedAndReread(t *testing.T) {
 			require.Eventually(t, func() bool {
 				events, _ = o.Observe(minute(t), time.Now())
 				return o.Gone(topic)
-			}, 20*time.Second, 100*time.Millisecond)
+			}, patience, 100*time.Millisecond)
 			require.Equal(t, &ledger.TopicInfo{TopicID: id, Deleted: true}, events[0].TopicInfo)
 		})
 	}

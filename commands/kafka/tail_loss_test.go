@@ -2,8 +2,7 @@ package kafka
 
 import (
 	"context"
-	"net"
-	"strconv"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -80,9 +79,7 @@ func TestOffsetsOfADeletedTopic(t *testing.T) {
 // Kafka goes away and comes back. Capture says so meanwhile, and goes on by itself.
 func TestKafkaAway(t *testing.T) {
 	dir := t.TempDir()
-	fake, err := kafkatest.StartFake(kafkatest.FakeConfig{Partitions: 1, DataDir: dir})
-	require.NoError(t, err)
-	port := portOf(t, fake)
+	fake, port := startAgainLater(t, kafkatest.FakeConfig{Partitions: 1, DataDir: dir})
 	require.NoError(t, fake.Write(t.Context(), "g", commits("g", "t", 0, 1)...))
 	log := ledgertest.New(t)
 	r := capture(t, fake, log, nil)
@@ -90,7 +87,7 @@ func TestKafkaAway(t *testing.T) {
 	require.NoError(t, fake.Close())
 	r.eventually(func(s Status) bool { return s.KafkaError != nil && !s.Healthy() })
 
-	fake, err = kafkatest.StartFake(kafkatest.FakeConfig{Partitions: 1, DataDir: dir, Ports: []int{port}})
+	fake, err := kafkatest.StartFake(kafkatest.FakeConfig{Partitions: 1, DataDir: dir, Ports: []int{port}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, fake.Close()) }()
 	require.NoError(t, fake.Write(t.Context(), "g", commits("g", "t", 0, 2)...))
@@ -102,9 +99,7 @@ func TestKafkaAway(t *testing.T) {
 
 // Kafka is not there when capture begins.
 func TestKafkaNotThereYet(t *testing.T) {
-	gone, err := kafkatest.StartFake(kafkatest.FakeConfig{})
-	require.NoError(t, err)
-	port := portOf(t, gone)
+	gone, port := startAgainLater(t, kafkatest.FakeConfig{})
 	require.NoError(t, gone.Close())
 	log := ledgertest.New(t)
 	r := capture(t, gone, log, nil)
@@ -125,10 +120,18 @@ func writeAnew(t testing.TB, fake *kafkatest.Fake, records ...*kgo.Record) {
 	require.NoError(t, cl.ProduceSync(t.Context(), records...).FirstErr())
 }
 
-func portOf(t testing.TB, fake *kafkatest.Fake) int {
-	_, port, err := net.SplitHostPort(fake.Addrs()[0])
+// startAgainLater starts a cluster on a port that nobody takes while it is closed: one below
+// those that systems hand out by themselves.
+func startAgainLater(t testing.TB, cfg kafkatest.FakeConfig) (*kafkatest.Fake, int) {
+	const low, high, tries = 15000, 32000, 50
+	var err error
+	for range tries {
+		cfg.Ports = []int{low + rand.IntN(high-low)}
+		var fake *kafkatest.Fake
+		if fake, err = kafkatest.StartFake(cfg); err == nil {
+			return fake, cfg.Ports[0]
+		}
+	}
 	require.NoError(t, err)
-	n, err := strconv.Atoi(port)
-	require.NoError(t, err)
-	return n
+	return nil, 0
 }

@@ -64,9 +64,7 @@ func TestSIGTERMEndsInOrderAndTheNextResumes(t *testing.T) {
 
 	for range 3 {
 		d := start(t, dir, b.fake).ready()
-		code, took := d.stop()
-		require.Zero(t, code, "%s", d.log)
-		require.Less(t, took, 3*time.Second)
+		require.Zero(t, d.stop(), "%s", d.log)
 		require.Contains(t, d.log.String(), "msg=stopped")
 		require.NotContains(t, d.log.String(), "level=ERROR")
 		require.NoFileExists(t, filepath.Join(dir, "api"), "a daemon that ended listens nowhere")
@@ -76,14 +74,12 @@ func TestSIGTERMEndsInOrderAndTheNextResumes(t *testing.T) {
 	fetched := watchFetches(b.fake)
 	d := start(t, dir, b.fake).ready()
 	require.Equal(t, stands, fetched.get())
-	code, _ := d.stop()
-	require.Zero(t, code, "%s", d.log)
+	require.Zero(t, d.stop(), "%s", d.log)
 	cancel()
 	require.NoError(t, <-flowing)
 
 	d = start(t, dir, b.fake).ready()
-	code, _ = d.stop()
-	require.Zero(t, code, "%s", d.log)
+	require.Zero(t, d.stop(), "%s", d.log)
 	auditLedger(t, b, dir)
 }
 
@@ -118,13 +114,10 @@ func TestSIGTERMAtAnyMomentOfTheStart(t *testing.T) {
 			require.Fail(t, "the daemon ended by itself", "%s", d.log)
 		case <-time.After(time.Duration(100+rnd.IntN(250)) * time.Millisecond):
 		}
-		code, took := d.stop()
-		require.Less(t, took, 3*time.Second)
 		// Before it was set up to be told, the signal ends it as it ends any process.
-		require.Contains(t, []int{0, 130, -1}, code, "%s", d.log)
+		require.Contains(t, []int{0, 130, -1}, d.stop(), "%s", d.log)
 	}
 	d := start(t, dir, b.fake).ready()
-	code, _ := d.stop()
-	require.Zero(t, code)
+	require.Zero(t, d.stop())
 	auditLedger(t, b, dir)
 }

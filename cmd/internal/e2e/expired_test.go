@@ -37,7 +37,7 @@ func TestOffsetsThatTheBrokerLetsExpire(t *testing.T) {
 		require.Eventually(t, func() bool {
 			h, err := d.History(t.Context(), api.Query{Group: &group, Movements: []projection.Movement{projection.MovementExpired}})
 			return d.ended() || err == nil && len(h.Rows) > 0
-		}, time.Minute+3*patience, 500*time.Millisecond, "the offsets of %s do not expire", group)
+		}, 3*patience, 500*time.Millisecond, "the offsets of %s do not expire", group)
 		require.False(t, d.ended(), "%s", d.log)
 	}
 	d.through()

@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long anything in these tests may take that should take a second.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // ran is one run of the program that has ended.
 type ran struct {

@@ -36,7 +36,7 @@ func TestADaemonThatCannotTellWhatIsStored(t *testing.T) {
 	commit(2)
 	require.Eventually(t, func() bool {
 		return d.ended() || strings.Contains(d.log.String(), "capture cannot store")
-	}, 2*patience, 20*time.Millisecond, "an append does not end")
+	}, patience, 20*time.Millisecond, "an append does not end")
 	commit(3)
 	way.deaf.Store(false)
 	way.cut() // what was swallowed has left the connections in the middle of something
