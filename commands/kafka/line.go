@@ -56,6 +56,9 @@ type sourceLine struct {
 	pending pendingTable
 	hole    hole
 	moved   bool // since the last cursor that holds this line
+
+	stoodAt int64 // position at the last listing of ends
+	stood   int   // how many listings before found it there too, short of the end
 }
 
 // lineShared is what all lines of a capture share.

@@ -21,6 +21,7 @@ type observation struct {
 
 	asked   ledger.Time
 	ends    map[int32]int64
+	barren  map[int32]barren
 	topicID uuid.UUID
 
 	tick   bool // time for a complete cursor
@@ -42,7 +43,12 @@ func (t *Tail) observeEnds(ctx context.Context) error {
 			return o
 		}
 		o.topicID = topics[offsetsTopic].id
-		o.ends, o.err = t.list(ctx, t.admin.ListEndOffsets)
+		if o.ends, o.err = t.list(ctx, t.admin.ListEndOffsets); o.err != nil {
+			return o
+		}
+		if still := t.still.Swap(nil); still != nil {
+			o.barren = beyond(ctx, t.client, *still)
+		}
 		return o
 	})
 }
@@ -120,12 +126,19 @@ func (t *Tail) takeObservation(ctx context.Context, o observation) error {
 			return err
 		}
 	}
+	now := ledger.AtTime(t.cfg.Clock())
 	for p, end := range o.ends {
 		if l := t.lines[p]; l != nil {
+			if b, ok := o.barren[p]; ok {
+				l.pass(b, now)
+			}
 			l.observeEnd(end, o.asked)
 			continue
 		}
 		t.openLines(map[int32]int64{p: 0}, o.ends) // it is new, and we have watched from before
+	}
+	if still := t.standing(o.ends); len(still) > 0 {
+		t.still.Store(&still)
 	}
 	t.fresh = true
 	return nil

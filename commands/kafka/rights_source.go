@@ -69,30 +69,13 @@ func fetchNothing(ctx context.Context, client *kgo.Client, topic kmsg.MetadataRe
 	if end.err != nil {
 		return end.err
 	}
-	req := kmsg.NewPtrFetchRequest()
-	req.ReplicaID, req.MaxBytes, req.SessionEpoch = -1, 1, -1
-	rt := kmsg.NewFetchRequestTopic()
-	rt.Topic, rt.TopicID = offsetsTopic, topic.TopicID
-	rp := kmsg.NewFetchRequestTopicPartition()
-	rp.Partition, rp.FetchOffset, rp.PartitionMaxBytes = p.Partition, end.at, 1
-	rt.Partitions = append(rt.Partitions, rp)
-	req.Topics = append(req.Topics, rt)
-	answer, err := client.Broker(int(p.Leader)).RetriableRequest(ctx, req)
+	answers, err := fetchAt(ctx, client, p.Leader, topic.TopicID, map[int32]int64{p.Partition: end.at})
 	if err != nil {
 		return err
 	}
-	resp, ok := answer.(*kmsg.FetchResponse)
-	if !ok {
-		return fmt.Errorf("the broker answered a fetch with %T", answer)
-	}
-	if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
-		return err
-	}
-	for i := range resp.Topics {
-		for j := range resp.Topics[i].Partitions {
-			if err := kerr.ErrorForCode(resp.Topics[i].Partitions[j].ErrorCode); err != nil {
-				return err
-			}
+	for i := range answers {
+		if err := kerr.ErrorForCode(answers[i].ErrorCode); err != nil {
+			return err
 		}
 	}
 	return nil

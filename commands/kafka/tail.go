@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,6 +43,7 @@ type Tail struct {
 	toAppend   chan *appendJob
 	spare      chan *batch
 	observed   chan observation
+	still      atomic.Pointer[map[int32]int64] // lines that stand still, for observeEnds to look at
 	watermarks *Observer
 	topicWaits ration    // of the waiting for topics to disappear
 	lastFault  error     // of a fetch
