@@ -188,8 +188,20 @@ func (t *Tracker) take(i int, offset int64) {
 	t.spans = slices.Replace(t.spans, from, to, parts[:n]...)
 	if t.spans[0].done {
 		t.reach(t.spans[0].last, t.spans[0].epoch)
-		t.spans = t.spans[1:]
+		t.dropFirst()
 	}
+}
+
+// fewSpans is how many are moved down rather than given up at the front, which would have the
+// next one allocate.
+const fewSpans = 64
+
+func (t *Tracker) dropFirst() {
+	if len(t.spans) > fewSpans {
+		t.spans = t.spans[1:]
+		return
+	}
+	t.spans = slices.Delete(t.spans, 0, 1)
 }
 
 // reach moves the prefix to the end of the record last.
