@@ -40,6 +40,12 @@ func (m Movement) String() string {
 	return "movement-" + strconv.Itoa(int(m))
 }
 
+// Notable reports whether a movement is one that somebody has to look at: all are but an
+// advance, a recommit, and none.
+func (m Movement) Notable() bool {
+	return m != MovementAdvance && m != MovementRecommit && m != MovementNone
+}
+
 // ParseMovement is the inverse of [Movement.String]. It is false for a word that is no movement.
 func ParseMovement(s string) (Movement, bool) {
 	for m, name := range movementNames {

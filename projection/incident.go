@@ -1,7 +1,6 @@
 package projection
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -83,56 +82,11 @@ func (in *Incident) Seqs() []uint64 {
 	return seqs
 }
 
-var storyVerbs = map[Movement]string{
-	MovementReset: "reset", MovementDeleted: "deleted", MovementExpired: "expired", MovementRecreated: "topic made again",
-	MovementAfterLoss: "committed again after a loss", MovementRolledBack: "rolled back by the broker",
-}
-
-// Story tells in one sentence what is known of the act and of what came after.
-func (in *Incident) Story() string {
-	var parts []string
-	if in.EmptySince.Known() {
-		parts = append(parts, "empty "+clock(in.EmptySince))
-	}
-	verb := storyVerbs[in.Kind]
-	if verb == "" {
-		verb = "moved"
-	}
-	parts = append(parts, verb+" "+clock(in.Time))
-	if in.ReadingSince.Known() {
-		parts = append(parts, "reading since "+clock(in.ReadingSince))
-	}
-	story := fmt.Sprintf("%s: %s", shownName(in.Group), strings.Join(parts, ", "))
-	if in.Replayed > 0 {
-		story += fmt.Sprintf("; %d of %d read again", in.ReadAgain, in.Replayed)
-	}
-	if in.Skipped > 0 {
-		story += fmt.Sprintf("; %d skipped", in.Skipped)
-	}
-	return story
-}
-
-// clock is the time of day, or the whole moment if it lies outside the calendar.
-func clock(t ledger.Time) string {
-	if std, ok := t.Std(); ok {
-		return std.Format("15:04:05Z07:00")
-	}
-	return t.String()
-}
-
-// shownName quotes a name that a terminal could not show as it is.
-func shownName(name string) string {
-	if quoted := strconv.Quote(name); name == "" || quoted != `"`+name+`"` {
-		return quoted
-	}
-	return name
-}
-
 // sameAct is how far from the first Change of an act the others can be.
 const sameAct = time.Second
 
-// watched is how long after an incident it is followed what the group reads again.
-const watched = 24 * time.Hour
+// IncidentFollowed is how long after an incident it is followed what the group reads again.
+const IncidentFollowed = 24 * time.Hour
 
 // begin makes the incident of a Change.
 func begin(s *State, ch *Change) *Incident {
@@ -227,7 +181,7 @@ func (in *Incident) progress(g *group, at ledger.Time) {
 		}
 	}
 	in.open = rest
-	if age, ok := at.Sub(in.Time); len(rest) == 0 || ok && age > watched {
+	if age, ok := at.Sub(in.Time); len(rest) == 0 || ok && age > IncidentFollowed {
 		in.open = nil
 	}
 }

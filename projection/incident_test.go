@@ -2,6 +2,7 @@ package projection_test
 
 import (
 	"iter"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,7 +27,12 @@ func (h *history) incidents() []projection.Incident {
 	v := projection.NewView()
 	require.NoError(h.t, v.Run(h.t.Context(), records(h.records)))
 	var all []projection.Incident
-	v.ReadIncidents(func(_ *projection.State, x *projection.Incidents) { all = x.All("c") })
+	v.ReadIncidents(func(_ *projection.State, x *projection.Incidents) {
+		for in := range x.All("c") {
+			all = append(all, in.Copy())
+		}
+	})
+	slices.Reverse(all)
 	return all
 }
 
@@ -58,7 +64,8 @@ func TestIncidentOfARewind(t *testing.T) {
 	require.Zero(t, in.Skipped)
 	require.Equal(t, projection.WhoNoMember, in.Who.Kind)
 	require.Equal(t, []uint64{5, 7}, in.Seqs())
-	require.Equal(t, "g: empty 02:44:51Z, moved 02:46:58Z, reading since 02:47:20Z; 1900 of 2500 read again", in.Story())
+	require.Equal(t, [2]ledger.Time{at(night), at(night + 149_000)}, [2]ledger.Time{in.EmptySince, in.ReadingSince})
+	require.EqualValues(t, 1900, in.ReadAgain)
 }
 
 // A second act more than a second later is another incident; what it moved is no longer read

@@ -1,17 +1,21 @@
 package projection
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/offsetledger/offsetledger/ledger"
 )
 
-// maxIncidents bounds the incidents held; older ones are found by replay.
+// maxIncidents bounds the incidents held. Older ones are let go: [Incidents.Since] says up to
+// when, and a replay of the group finds them again.
 const maxIncidents = 100_000
 
 // Incidents gathers Changes into incidents, newest last.
 type Incidents struct {
 	all    []*Incident // by Seq
+	limit  int         // of all
+	since  ledger.Time // the latest of those that were let go
 	groups map[groupKey]*groupIncidents
 	open   int // those still watched, of all groups
 }
@@ -27,7 +31,7 @@ type groupIncidents struct {
 
 // NewIncidents returns the projection before the first record.
 func NewIncidents() *Incidents {
-	return &Incidents{groups: map[groupKey]*groupIncidents{}}
+	return &Incidents{limit: maxIncidents, groups: map[groupKey]*groupIncidents{}}
 }
 
 // Apply takes in what folding rec did to s: the Changes of [State.Apply], all or only those
@@ -45,7 +49,7 @@ func (x *Incidents) Apply(s *State, rec *ledger.Record, changes []Change) {
 	gi := x.groups[key]
 	for i := range changes {
 		ch := &changes[i]
-		if !notable(ch.Movement) {
+		if !ch.Movement.Notable() {
 			continue
 		}
 		if gi == nil {
@@ -82,8 +86,8 @@ func (x *Incidents) take(s *State, gi *groupIncidents, ch *Change) {
 	if in == nil || !in.near(ch.Time) {
 		in = begin(s, ch)
 		gi.last[ch.Movement], gi.any = in, in
-		if len(x.all) >= maxIncidents {
-			x.all = append(x.all[:0], x.all[maxIncidents/10:]...)
+		if len(x.all) >= x.limit {
+			x.letGo(max(x.limit/10, 1))
 		}
 		x.all = append(x.all, in)
 	}
@@ -94,15 +98,28 @@ func (x *Incidents) take(s *State, gi *groupIncidents, ch *Change) {
 	}
 }
 
-// All returns the incidents of a cluster by their sequence; "" is all clusters.
-func (x *Incidents) All(cluster string) []Incident {
-	var out []Incident
-	for _, in := range x.all {
-		if cluster == "" || in.Cluster == cluster {
-			out = append(out, in.copy())
+// letGo forgets the n oldest incidents.
+func (x *Incidents) letGo(n int) {
+	for _, in := range x.all[:n] {
+		x.since = ledger.MaxTime(x.since, in.Until)
+	}
+	x.all = slices.Delete(x.all, 0, n)
+}
+
+// Since is the moment after which no incident is missing here. It is false while none was let
+// go.
+func (x *Incidents) Since() (ledger.Time, bool) { return x.since, x.since.Known() }
+
+// All yields the incidents of a cluster, the newest first; "" is all clusters. They are those
+// of the projection: not to be written to, and valid until the next record is folded.
+func (x *Incidents) All(cluster string) iter.Seq[*Incident] {
+	return func(yield func(*Incident) bool) {
+		for _, in := range slices.Backward(x.all) {
+			if (cluster == "" || in.Cluster == cluster) && !yield(in) {
+				return
+			}
 		}
 	}
-	return out
 }
 
 // Find returns the incidents that the record with sequence seq is part of: more than one for
@@ -115,7 +132,7 @@ func (x *Incidents) Find(seq uint64) []Incident {
 			break
 		}
 		if seq <= in.LastSeq && in.Holds(seq) {
-			out = append(out, in.copy())
+			out = append(out, in.Copy())
 		}
 	}
 	return out
@@ -127,11 +144,11 @@ func (x *Incidents) Last(cluster, group string) (Incident, bool) {
 	if gi == nil || gi.any == nil {
 		return Incident{}, false
 	}
-	return gi.any.copy(), true
+	return gi.any.Copy(), true
 }
 
-// copy detaches an incident from the projection.
-func (in *Incident) copy() Incident {
+// Copy detaches an incident from the projection.
+func (in *Incident) Copy() Incident {
 	out := *in
 	out.more, out.open = slices.Clone(in.more), nil
 	return out

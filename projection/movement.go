@@ -25,11 +25,6 @@ const (
 	jumpSamples = 2
 )
 
-// notable reports whether a movement has to be looked at by somebody.
-func notable(m Movement) bool {
-	return m != MovementAdvance && m != MovementRecommit && m != MovementNone
-}
-
 // judge says how row r moves the cell, and for a jump why it is one.
 func (f *folding) judge(cl *cell, r *ledger.Offset, at ledger.Time, who *Who, planned bool) (Movement, string) {
 	if cl.has(flagExists) && r.At < cl.at {

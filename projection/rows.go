@@ -169,7 +169,7 @@ func (f *folding) commit(i int) {
 		movement, evidence = f.judge(cl, r, at, who, step != nil)
 	}
 	f.set(cl, r, at)
-	if notable(movement) {
+	if movement.Notable() {
 		f.g.stats.movement(movement)
 	} else if f.s.quiet {
 		return

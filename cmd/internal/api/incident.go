@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
+	"github.com/offsetledger/offsetledger/replay"
 )
 
 // incidents answers with what went wrong or was done on purpose, newest first.
@@ -32,10 +34,12 @@ func (s *server) incidents(w http.ResponseWriter, r *http.Request, q Query) erro
 		return err
 	}
 	answer := Incidents{Rows: []IncidentRow{}}
+	var since ledger.Time
 	s.View.ReadIncidents(func(_ *projection.State, x *projection.Incidents) {
-		for _, in := range slices.Backward(x.All(f.cluster)) {
-			if sel.wantsIncident(&in) {
-				answer.Rows = append(answer.Rows, incidentRow(&in))
+		since, _ = x.Since()
+		for in := range x.All(f.cluster) {
+			if sel.wantsIncident(in) {
+				answer.Rows = append(answer.Rows, f.incidentRow(in))
 			}
 		}
 	})
@@ -46,7 +50,16 @@ func (s *server) incidents(w http.ResponseWriter, r *http.Request, q Query) erro
 	}
 	answer.Rows, answer.Next = answer.Rows[from:to], next
 	answer.Envelope = f.envelope("incidents", sel.since.Time, sel.until.Time)
+	answer.Coverage.reachesTo(since)
 	return writeJSON(w, r, answer)
+}
+
+// reachesTo says that of what was before a moment something is missing here; none if that is
+// not known.
+func (c *Coverage) reachesTo(since ledger.Time) {
+	if since.Known() && !c.From.After(since) {
+		c.From, c.Complete = Time{since}, false
+	}
 }
 
 func (sel *selection) wantsIncident(in *projection.Incident) bool {
@@ -77,22 +90,37 @@ func (s *server) incident(w http.ResponseWriter, r *http.Request, q Query) error
 	var found []projection.Incident
 	s.View.ReadIncidents(func(_ *projection.State, x *projection.Incidents) { found = x.Find(seq) })
 	if len(found) == 0 {
+		var err error
+		if found, err = s.foundAgain(r.Context(), seq); err != nil {
+			return err
+		}
+	}
+	if len(found) == 0 {
 		return problem(CodeUnknownIncident, "the event seq:%d is part of no incident", seq)
 	}
 	first := found[0]
-	f, err := s.frame(r.Context(), Query{Cluster: first.Cluster})
+	f, err := s.frame(r.Context(), Query{Cluster: first.Cluster, Group: &first.Group})
 	if err != nil {
 		return err
 	}
 	answer := Incidents{Total: len(found), Envelope: f.envelope("incident", first.Time, first.Until)}
 	for i := range found {
-		row := incidentRow(&found[i])
+		row := f.incidentRow(&found[i])
 		if err := s.detail(r.Context(), f, &found[i], &row); err != nil {
 			return err
 		}
 		answer.Rows = append(answer.Rows, row)
 	}
 	return writeJSON(w, r, answer)
+}
+
+// foundAgain looks for incidents that the view does not hold, since they are very old.
+func (s *server) foundAgain(ctx context.Context, seq uint64) ([]projection.Incident, error) {
+	found, err := replay.IncidentsAt(ctx, s.Log, seq)
+	if errors.Is(err, replay.ErrAhead) {
+		return nil, problem(CodeUnknownIncident, "%v", err)
+	}
+	return found, err
 }
 
 // detail adds what only the log tells: the changes, and where they were read.
@@ -119,10 +147,10 @@ func (s *server) detail(ctx context.Context, f *frame, in *projection.Incident, 
 	return nil
 }
 
-func incidentRow(in *projection.Incident) IncidentRow {
+func (f *frame) incidentRow(in *projection.Incident) IncidentRow {
 	row := IncidentRow{
 		ID: in.ID(), Time: Time{in.Time}, Until: Time{in.Until}, Group: Text(in.Group), Kind: in.Kind.String(),
-		Partitions: in.Partitions, Who: who(in.Who), Reason: said(in.Reason), Actor: said(in.Actor), Story: in.Story(),
+		Partitions: in.Partitions, Who: who(in.Who), Reason: said(in.Reason), Actor: said(in.Actor), Story: f.storyOf(in),
 	}
 	if in.Evidence != "" {
 		row.Who.Evidence = append(row.Who.Evidence, in.Evidence)
@@ -147,7 +175,7 @@ func (s *server) lastIncident(f *frame, group string) *IncidentRow {
 	var row *IncidentRow
 	s.View.ReadIncidents(func(_ *projection.State, x *projection.Incidents) {
 		if in, ok := x.Last(f.cluster, group); ok {
-			told := incidentRow(&in)
+			told := f.incidentRow(&in)
 			row = &told
 		}
 	})

@@ -12,7 +12,7 @@ import (
 // that began anew beyond what it had lost also what it skipped.
 func TestWhatCannotBeCountedIsNull(t *testing.T) {
 	row := func(kind projection.Movement, uncounted int) IncidentRow {
-		return incidentRow(&projection.Incident{Kind: kind, Partitions: 2, Uncounted: uncounted, Replayed: 5, Who: &projection.Who{}})
+		return (&frame{}).incidentRow(&projection.Incident{Kind: kind, Partitions: 2, Uncounted: uncounted, Replayed: 5, Who: &projection.Who{}})
 	}
 	some, deleted, anew := row(projection.MovementAfterLoss, 1), row(projection.MovementDeleted, 2), row(projection.MovementAfterLoss, 2)
 	require.EqualValues(t, 5, *some.Replayed)

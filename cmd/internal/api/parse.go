@@ -148,7 +148,12 @@ func (p *parser) state() string {
 
 // IncidentKinds are the words that the parameter kind of incidents takes: movements that
 // somebody has to look at.
-func IncidentKinds() []string { return MovementNames()[2:] }
+func IncidentKinds() []string {
+	return slices.DeleteFunc(MovementNames(), func(name string) bool {
+		m, _ := projection.ParseMovement(name)
+		return !m.Notable()
+	})
+}
 
 // KindNames are the words that the parameter kind of events takes.
 func KindNames() []string {

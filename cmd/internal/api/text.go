@@ -72,6 +72,22 @@ func (t *Text) UnmarshalJSON(b []byte) error {
 // milliseconds outside the calendar, null when unknown.
 type Time struct{ ledger.Time }
 
+// Clock is t as people read it at the moment now: a time of day in layout if it was on the same
+// day, with the date before it otherwise. Both are UTC, and layout has to say so. It is empty if
+// t is unknown.
+func (t Time) Clock(now time.Time, layout string) string {
+	std, ok := t.Std()
+	switch {
+	case !t.Known():
+		return ""
+	case !ok:
+		return t.String()
+	case std.Format(time.DateOnly) == now.UTC().Format(time.DateOnly):
+		return std.Format(layout)
+	}
+	return std.Format("2006-01-02T" + layout)
+}
+
 // MarshalJSON writes t.
 func (t Time) MarshalJSON() ([]byte, error) {
 	if _, ok := t.Std(); ok {

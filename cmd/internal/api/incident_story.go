@@ -1,0 +1,50 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/projection"
+)
+
+// storyVerbs say what an act did, where its kind is not simply that offsets moved.
+var storyVerbs = map[projection.Movement]string{
+	projection.MovementReset: "reset", projection.MovementDeleted: "deleted", projection.MovementExpired: "expired",
+	projection.MovementRecreated: "topic made again", projection.MovementAfterLoss: "committed again after a loss",
+	projection.MovementRolledBack: "rolled back by the broker",
+}
+
+// storyOf tells in one sentence what is known of an act and of what came after.
+func (f *frame) storyOf(in *projection.Incident) string {
+	now := time.Time{}
+	if std, ok := f.now.Std(); ok {
+		now = std
+	}
+	clock := func(t ledger.Time) string { return Time{t}.Clock(now, "15:04:05Z") }
+	var parts []string
+	if in.EmptySince.Known() {
+		parts = append(parts, "empty "+clock(in.EmptySince))
+	}
+	verb := storyVerbs[in.Kind]
+	if verb == "" {
+		verb = "moved"
+	}
+	parts = append(parts, verb+" "+clock(in.Time))
+	if in.ReadingSince.Known() {
+		parts = append(parts, "reading since "+clock(in.ReadingSince))
+	}
+	name := Spell(in.Group)
+	if name == "" {
+		name = `""`
+	}
+	story := name + ": " + strings.Join(parts, ", ")
+	if in.Replayed > 0 {
+		story += fmt.Sprintf("; %d of %d read again", in.ReadAgain, in.Replayed)
+	}
+	if in.Skipped > 0 {
+		story += fmt.Sprintf("; %d skipped", in.Skipped)
+	}
+	return story
+}
