@@ -4,18 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/offsetledger/offsetledger/commands/kafka/kafkatest"
+	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/ledger/ledgertest"
 )
 
 // BenchmarkDrain reads a backlog of __consumer_offsets into a durable ledger, beside a client
-// that only counts the same records.
+// that only counts the same records (of-counting), and beside publishing the very messages that
+// came of it in atomic batches of a thousand (of-raw): that is the limit of commits of one row.
+//
+//	go test ./commands/kafka -run '^$' -bench Drain -count 6
 func BenchmarkDrain(b *testing.B) {
 	for _, shape := range []struct{ rows, total int }{{100, 1_000_000}, {1, 100_000}} {
 		b.Run(fmt.Sprintf("rows=%d", shape.rows), func(b *testing.B) { benchmarkDrain(b, shape.rows, shape.total) })
@@ -38,8 +45,10 @@ func benchmarkDrain(b *testing.B, rows, total int) {
 		b.StopTimer()
 		require.Equal(b, uint64(total), r.Status().Counts.Rows)
 		require.True(b, errors.Is(r.kill(), context.Canceled))
+		raw := publishRaw(b, log)
 		b.ReportMetric(float64(total)/took.Seconds(), "rows/s")
 		b.ReportMetric(counting.Seconds()/took.Seconds(), "of-counting")
+		b.ReportMetric(raw.Seconds()/took.Seconds(), "of-raw")
 		b.ReportMetric(float64(r.Status().Counts.Appends)/took.Seconds(), "appends/s")
 		b.StartTimer()
 	}
@@ -68,6 +77,34 @@ func writeBacklog(b *testing.B, fake *kafkatest.Fake, partitions int32, rows, to
 	for p := range partitions {
 		flush(p)
 	}
+}
+
+// publishRaw is how long it takes to store the messages of a ledger in another, encoded before
+// and with the headers of a batch alone.
+func publishRaw(b *testing.B, log *ledgertest.Ledger) time.Duration {
+	var msgs []*nats.Msg
+	for rec, err := range log.Read(b.Context(), 1, 0, ledger.Filter{}) {
+		require.NoError(b, err)
+		body, err := rec.Event.AppendBinary(nil)
+		require.NoError(b, err)
+		n := len(msgs)
+		msgs = append(msgs, &nats.Msg{Subject: rec.Event.Subject(), Data: body, Header: nats.Header{
+			"Nats-Batch-Id": {strconv.Itoa(n / 1000)}, "Nats-Batch-Sequence": {strconv.Itoa(n%1000 + 1)},
+		}})
+	}
+	nc := ledgertest.New(b).Conn()
+	start := time.Now()
+	for batch := range slices.Chunk(msgs, 1000) {
+		last := batch[len(batch)-1]
+		for _, m := range batch[:len(batch)-1] {
+			require.NoError(b, nc.PublishMsg(m))
+		}
+		last.Header["Nats-Batch-Commit"] = []string{"1"}
+		answer, err := nc.RequestMsg(last, time.Minute)
+		require.NoError(b, err)
+		require.NotContains(b, string(answer.Data), "error")
+	}
+	return time.Since(start)
 }
 
 // countRecords is how long a client takes that reads the same records in the same way and
