@@ -182,7 +182,8 @@ func (a *app) historyFooter(answer *api.History, q api.Query) {
 
 // notable reports whether a movement is one that people look for.
 func notable(movement string) bool {
-	return movement != "advance" && movement != "recommit" && movement != "-"
+	m, known := projection.ParseMovement(movement)
+	return !known || m.Notable()
 }
 
 // nothing says that an empty answer is one, and how sure that is.

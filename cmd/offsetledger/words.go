@@ -3,7 +3,6 @@ package main
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
 )
@@ -49,16 +48,10 @@ func signed(n int64) string {
 // Programs get one shape whatever the day, RFC 3339 with milliseconds, of every moment that the
 // calendar has.
 func (a *app) clock(t api.Time, layout string) string {
-	std, ok := t.Std()
-	switch {
-	case !t.Known():
-		return ""
-	case !ok || a.output == outAWK:
+	if a.output == outAWK && t.Known() {
 		return t.String()
-	case std.Format(time.DateOnly) == a.now().UTC().Format(time.DateOnly):
-		return std.Format(layout)
 	}
-	return std.Format("2006-01-02T" + layout)
+	return t.Clock(a.now(), layout)
 }
 
 // Layouts of a time of day.
