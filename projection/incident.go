@@ -142,7 +142,7 @@ func (in *Incident) addAfterLoss(s *State, ch *Change) {
 	lost, to := ch.Lost.At, ch.To.At
 	reads := ch.Who.Kind == WhoMember || ch.Who.Kind == WhoMembersPresent
 	switch {
-	case lost < 0 || to < 0 || reads && to > lost:
+	case lost < 0 || to < 0 || reads && to >= lost:
 		in.Uncounted++
 	case to >= lost:
 		in.Skipped = addCapped(in.Skipped, to-lost)
