@@ -36,10 +36,21 @@ type line struct {
 }
 
 // complete is the moment up to which answers never change.
-func (l *line) complete() ledger.Time { return l.CompleteThrough }
+func (l *line) complete() ledger.Time { return l.settled(l.CompleteThrough) }
 
 // read is the moment up to which the line was read, whether or not that was its end.
-func (l *line) read() ledger.Time { return ledger.MaxTime(l.CompleteThrough, l.MaxEffective) }
+func (l *line) read() ledger.Time {
+	return l.settled(ledger.MaxTime(l.CompleteThrough, l.MaxEffective))
+}
+
+// settled is t, or the moment from which records were removed before they were read: until
+// capture has found out whose they were, what it says of later moments can change.
+func (l *line) settled(t ledger.Time) ledger.Time {
+	if l.Hole != nil && l.Hole.From.Before(t) {
+		return l.Hole.From
+	}
+	return t
+}
 
 // foldCursor takes over a cursor. Of its open transactions the state speaks only if the
 // cursor belongs to the time asked for.

@@ -22,11 +22,18 @@ type gaps struct {
 // add takes in the gap that was found last. Where the source lost its end it hides nothing:
 // everything there had been read.
 func (g *gaps) add(gap *Gap) {
-	if len(g.list) == maxGaps {
+	n := len(g.list)
+	switch {
+	case n > 0 && g.list[n-1].sameHole(gap):
+		last := &g.list[n-1]
+		last.To, last.Time, last.Keys = ledger.MaxTime(last.Span().To, gap.Span().To), gap.Time, append(last.Keys, gap.Keys...)
+	case n == maxGaps:
 		g.list[1] = joined(&g.list[0], &g.list[1])
 		g.list = append(g.list[:0], g.list[1:]...)
+		fallthrough
+	default:
+		g.list = append(g.list, *gap)
 	}
-	g.list = append(g.list, *gap)
 	if !gap.OfGroup && gap.Cause == ledger.CauseTruncated {
 		return
 	}
@@ -46,6 +53,13 @@ func (g *gaps) add(gap *Gap) {
 		}
 		of.add(span)
 	}
+}
+
+// sameHole reports whether two gaps tell of different keys behind the same missing records, as
+// they do one by one when their first rows are read.
+func (gap *Gap) sameHole(o *Gap) bool {
+	return len(gap.Keys) > 0 && len(o.Keys) > 0 && gap.Cause == o.Cause && gap.Reason == o.Reason &&
+		gap.SourcePartition == o.SourcePartition && gap.First == o.First && gap.Last == o.Last && gap.From == o.From
 }
 
 // joined is one gap in place of two, the older of them first.

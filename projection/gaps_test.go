@@ -99,6 +99,28 @@ func TestGapsAreBounded(t *testing.T) {
 	}
 }
 
+// Of a group that commits its partitions one by one, the gaps behind one hole are one to look
+// at, and each partition is unknown for its own time.
+func TestGapsBehindOneHoleAreOne(t *testing.T) {
+	s := NewState()
+	for i := range int32(3 * maxGaps) {
+		_, err := s.Apply(ledger.Record{Seq: uint64(i + 1), Event: ledger.Event{
+			Kind: ledger.KindGap, Cluster: "c", Group: "g", Cause: ledger.CauseCompacted, Time: ledger.AtMillis(9000),
+			Gap:     &ledger.Gap{OfGroup: true, SourcePartition: 3, First: 10, Last: 20, From: ledger.AtMillis(1000), To: ledger.AtMillis(2000 + int64(i))},
+			Offsets: []ledger.Offset{{Topic: "t", Partition: i}},
+		}})
+		require.NoError(t, err)
+	}
+	all := s.Gaps("c", nil, Interval{ledger.AtMillis(0), ledger.AtMillis(9000)})
+	require.Len(t, all, 1)
+	require.Len(t, all[0].Keys, 3*maxGaps)
+	require.Equal(t, Interval{ledger.AtMillis(1000), ledger.AtMillis(2000 + 3*maxGaps - 1)}, all[0].Span())
+	for partition, want := range map[int32]bool{100: false, 200: true} {
+		k := s.Known("c", "g", ledger.TopicPartition{Topic: "t", Partition: partition}, nil, Asked{Time: ledger.AtMillis(2150)})
+		require.Equal(t, want, k.Why == WhyGap)
+	}
+}
+
 // BenchmarkKnown is how long it takes to say of the hundred rows of a group how sure they are,
 // as the times that it takes without a single gap.
 func BenchmarkKnown(b *testing.B) {

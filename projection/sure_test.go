@@ -89,3 +89,24 @@ func TestBeforeHistoryIsUnknownAsAWhole(t *testing.T) {
 		require.Equal(t, unknown, s.Sure("unheard of", nil, q), "at %d", ms)
 	}
 }
+
+// Records were removed before they were read, and whose they were is still being found out: what
+// is said of later moments can change until then.
+func TestBehindAnUnsettledHoleNothingIsFinal(t *testing.T) {
+	h := newHistory(t)
+	h.add(cursor(1000))
+	h.add(commit(1500, row(0, 5, 0)))
+	open := cursor(9000)
+	open.Cursor.Lines[0].Hole = &ledger.Hole{First: 3, Last: 7, Until: 20, From: at(2000)}
+	h.add(open)
+	tp, group := ledger.TopicPartition{Topic: "t"}, "g"
+	p, _ := h.state.Partition("c", "g", "t", 0)
+	known := func(ms int64) projection.Known {
+		return h.state.Known("c", "g", tp, &p, projection.Asked{Time: at(ms), Now: at(9500)})
+	}
+	require.Equal(t, projection.CertaintyExact, known(2000).Certainty)
+	require.Equal(t, projection.Known{Certainty: projection.CertaintyStale, Until: at(2000)}, known(3000))
+	require.Equal(t, at(2000), h.state.Through("c", &group))
+	h.add(cursor(9100))
+	require.Equal(t, projection.CertaintyExact, known(3000).Certainty)
+}

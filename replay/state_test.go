@@ -200,3 +200,20 @@ func TestReplayOfARealLog(t *testing.T) {
 	}
 	require.Equal(t, []uint64{15, 29}, rewinds)
 }
+
+// Records were removed before they were read. That one of them had deleted an offset is found
+// out by asking the coordinators, and recorded long after the moment asked for: reading as of
+// then goes on until it is known.
+func TestReadingGoesOnUntilAHoleIsSettled(t *testing.T) {
+	var log memory
+	hole := cursor(9000, 8900)
+	hole.Cursor.Lines[0].Hole = &ledger.Hole{First: 3, Last: 7, Until: 20, From: millis(2000)}
+	gone := commit("g", 9050, ledger.Offset{Topic: "t", Effective: millis(9050)})
+	gone.Kind, gone.Source.Kind, gone.NotBefore = ledger.KindDeleted, ledger.SourceReconcile, millis(2000)
+	log.add(0, commit("g", 1500, row(0, 5, 0, 1500)), hole, gone, cursor(9100, 9100), commit("h", 9200, row(0, 5, 9, 9200)))
+	s := stateAt(t, log, replay.Point{Time: millis(3000)}, replay.OfGroup("c", "g"))
+	p, ok := s.Partition("c", "g", "t", 0)
+	require.True(t, ok)
+	require.Equal(t, &projection.Interval{From: millis(2000), To: millis(9050)}, p.Unsure)
+	require.EqualValues(t, 4, s.Seq())
+}
