@@ -13,27 +13,46 @@ import (
 	"github.com/offsetledger/offsetledger/commands/kafka/kafkatest"
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/ledger/ledgertest"
+	"github.com/offsetledger/offsetledger/projection"
 )
 
 // Offsets that are committed inside of a transaction are the manager's when it is committed, and
 // nobody's when it is aborted.
 func TestOffsetsInsideATransaction(t *testing.T) {
 	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"in": 1, "out": 1}})
-	transact(t, fake, "billing", "in", "out")
+	transact(t, fake, ledgertest.New(t), "billing", "in", "out")
 }
 
+// On a real broker, and captured meanwhile: each transaction is one commit, told twice.
 func TestRealOffsetsInsideATransaction(t *testing.T) {
 	kafka := kafkatest.Shared(t, "")
 	id := "transact-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	for _, topic := range []string{id + "-in", id + "-out"} {
 		require.NoError(t, kafka.CreateTopic(t.Context(), topic, 1))
 	}
-	transact(t, kafka, id, id+"-in", id+"-out")
+	log := ledgertest.New(t)
+	tail := capture(t, kafka, log, nil)
+	tail.ready()
+	transact(t, kafka, log, id, id+"-in", id+"-out")
+	tail.caughtUp()
+	require.ErrorIs(t, tail.kill(), context.Canceled)
+
+	s, to := projection.NewState(), []int64{}
+	for _, rec := range recordsOf(t, log) {
+		changes, err := s.Apply(rec)
+		require.NoError(t, err)
+		for _, c := range changes {
+			if c.Group == id {
+				require.Equal(t, projection.MovementAdvance, c.Movement, "%+v", c)
+				to = append(to, c.To.At)
+			}
+		}
+	}
+	require.Equal(t, []int64{4, 7}, to)
 }
 
-func transact(t *testing.T, kafka producer, group, in, out string) {
+func transact(t *testing.T, kafka producer, log *ledgertest.Ledger, group, in, out string) {
 	require.NoError(t, kafka.Produce(t.Context(), in, 0, 10))
-	log := ledgertest.New(t)
 	m, err := commands.NewManager(t.Context(), log, commands.Config{Cluster: "c", Group: group, KafkaCommits: true, Strategy: commands.Manual()})
 	require.NoError(t, err)
 	session, err := kgo.NewGroupTransactSession(append(kafka.Options(
@@ -77,7 +96,7 @@ func transact(t *testing.T, kafka producer, group, in, out string) {
 	require.True(t, ok)
 	require.EqualValues(t, 7, at)
 	awaitCommitted(t, kafka, group, in, 7)
-	require.Equal(t, []int64{4, 7}, positionsIn(t, log, ledger.KindCommitted, in, 0))
+	require.Equal(t, []int64{4, 7}, toldByManager(t, log, group))
 
 	require.NoError(t, m.UpdateOffset(in, 0, 9))
 	_, err = m.Commit(ctx)
@@ -90,4 +109,15 @@ func transact(t *testing.T, kafka producer, group, in, out string) {
 func awaitCommitted(t testing.TB, kafka reachable, group, topic string, want int64) {
 	t.Helper()
 	require.Eventually(t, func() bool { return committedAt(t, kafka, group, topic, 0) == want }, patience, 10*time.Millisecond)
+}
+
+// toldByManager are the offsets that managers of a group have told of one partition.
+func toldByManager(t testing.TB, log ledgerLog, group string) (ats []int64) {
+	t.Helper()
+	for _, e := range eventsOf(t, log, ledger.KindCommitted) {
+		if e.Group == group && e.Source.Kind == ledger.SourceManager {
+			ats = append(ats, e.Offsets[0].At)
+		}
+	}
+	return ats
 }
