@@ -44,8 +44,6 @@ type TailConfig struct {
 	Cluster  string // name of the cluster in the ledger
 	Log      Appender
 	Resume   Resume
-	// Instance names this capture in the events it writes; it may be empty.
-	Instance string
 	// Facts is the folded history; nil if there is none. Without it causes of deletions are
 	// rarely known.
 	Facts GroupFacts

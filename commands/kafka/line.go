@@ -64,7 +64,6 @@ type sourceLine struct {
 // lineShared is what all lines of a capture share.
 type lineShared struct {
 	cluster   string
-	instance  string
 	retention retention
 	decoder   Decoder
 	counts    Counts
@@ -271,6 +270,6 @@ func (l *sourceLine) opaque(r *sourceRecord, e *Entry, now ledger.Time) {
 func (l *sourceLine) event(kind ledger.Kind, r *sourceRecord) ledger.Event {
 	return ledger.Event{Kind: kind, Cluster: l.cluster, Source: ledger.Source{
 		Kind: ledger.SourceTail, Partition: l.partition, LeaderEpoch: r.epoch, Offset: r.offset,
-		ProducerID: r.producerID, Transactional: r.transactional, Instance: l.instance,
+		ProducerID: r.producerID, Transactional: r.transactional,
 	}}
 }

@@ -207,7 +207,7 @@ func notAfter(t, limit ledger.Time) ledger.Time {
 // addReread adds an event of rows that were asked for. They stand where the line does. An event
 // that is too large is cut: what was asked for was never one request.
 func (t *Tail) addReread(ctx context.Context, l *sourceLine, e ledger.Event) error {
-	e.Source.Partition, e.Source.Instance = l.partition, t.cfg.Instance
+	e.Source.Partition = l.partition
 	for i := range e.Offsets {
 		e.Offsets[i].Effective = e.Time
 	}

@@ -66,8 +66,9 @@ func (t *Tail) observeWatermarks(ctx context.Context) error {
 			t.watermarks.Retain(t.cfg.Facts.Committed())
 		}
 		o := observation{tick: true, taken: make(chan struct{})}
-		var err error
-		o.events, err = t.watermarks.Observe(ctx, t.cfg.Clock())
+		asked := t.cfg.Clock()
+		events, err := t.watermarks.Observe(ctx, asked)
+		o.events = late(events, ledger.AtTime(asked), ledger.AtTime(t.cfg.Clock()))
 		problem := ""
 		if err != nil && ctx.Err() == nil {
 			problem = err.Error()
@@ -78,6 +79,21 @@ func (t *Tail) observeWatermarks(ctx context.Context) error {
 		told = problem
 		return o
 	})
+}
+
+// late gives events that were long in coming the time of the answer: what was said to be
+// complete up to a moment in between does not change any more.
+func late(events []ledger.Event, asked, answered ledger.Time) []ledger.Event {
+	if !answered.After(asked.Add(finality / 2)) {
+		return events
+	}
+	for i := range events {
+		events[i].Time = answered
+		if events[i].Kind == ledger.KindWatermarks {
+			events[i].NotBefore = asked
+		}
+	}
+	return events
 }
 
 // every gives what ask returns to the reading goroutine, at intervals and once at the start.
@@ -154,11 +170,8 @@ func (t *Tail) takeTick(ctx context.Context, events []ledger.Event) error {
 		return nil
 	}
 	for _, e := range events {
-		t.shared.out.add(e)
-		if t.shared.out.full() {
-			if err := t.send(ctx); err != nil {
-				return err
-			}
+		if err := t.add(ctx, e); err != nil {
+			return err
 		}
 	}
 	t.complete = true

@@ -269,7 +269,7 @@ func (t *Tail) trackCommitted() {
 func (t *Tail) cursorEvent(lines []ledger.SourceLine) ledger.Event {
 	return ledger.Event{
 		Kind: ledger.KindCursor, Cluster: t.cfg.Cluster, Time: ledger.AtTime(t.cfg.Clock()),
-		Source: ledger.Source{Kind: ledger.SourceTail, Instance: t.cfg.Instance},
+		Source: ledger.Source{Kind: ledger.SourceTail},
 		Cursor: &ledger.Cursor{
 			Shard: ledger.CursorShardAll, KafkaClusterID: t.kafkaID, TopicID: t.topicID,
 			Complete: len(lines) == len(t.lines), Lines: lines,

@@ -4,8 +4,8 @@ import "github.com/offsetledger/offsetledger/ledger"
 
 // run gathers adjacent plain rows that make one event: same group, producer, record timestamp
 // and commit time, all values or all tombstones, no key twice. Whatever one request wrote is
-// one run, in whatever order its rows come; two requests of the same millisecond cannot be
-// told apart and may share one.
+// one run, in whatever order its rows come, unless it is larger than [maxRunBytes]; two
+// requests of the same millisecond cannot be told apart and may share one.
 type run struct {
 	first    sourceRecord // without key and value
 	group    string

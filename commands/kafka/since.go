@@ -46,7 +46,18 @@ func (t *Tail) saidSince(ctx context.Context, partition int32, position int64) (
 		fetchCtx, cancel := context.WithTimeout(ctx, requestTimeout)
 		fetches := client.PollFetches(fetchCtx)
 		cancel()
-		if err := fetches.Err(); err != nil {
+		err := fetches.Err()
+		if isContextError(err) && ctx.Err() == nil {
+			// The partition may end beyond its last record, of which a consumer is told nothing.
+			askCtx, cancel := context.WithTimeout(ctx, requestTimeout)
+			b, ok := beyond(askCtx, t.client, map[int32]int64{partition: next})[partition]
+			cancel()
+			if ok {
+				next = b.to
+				continue
+			}
+		}
+		if err != nil {
 			return nil, fmt.Errorf("read %s/%d from %d: %w", offsetsTopic, partition, next, err)
 		}
 		fetches.EachRecord(func(r *kgo.Record) {

@@ -23,15 +23,27 @@ import (
 // cluster the second to append fails with [ledger.ErrConflict].
 //
 // Four goroutines run it: one reads and makes events, one appends them, two ask the brokers
-// for ends and for watermarks. Only the first touches lines.
+// for ends and for watermarks. Only the first touches lines and what else it is made of; the
+// others reach it through channels.
+//
+// What it holds in memory does not grow with history: two batches of the size of an append, one
+// fetch of each broker, and of each line a run of at most 2 MiB, the rows of the transactions
+// that are open in the partition, and behind a hole the names of the keys that are told.
 type Tail struct {
 	cfg   TailConfig
-	board statusBoard
+	board statusBoard // of all goroutines, and of who asks for Status
 
-	// Of the reading goroutine, once Run has begun.
+	// Set before the goroutines start, and used by all.
 	client     *kgo.Client  // of all requests but fetches
 	admin      *kadm.Client // over client
-	consumer   *kgo.Client  // nil until the topic exists
+	toAppend   chan *appendJob
+	spare      chan *batch
+	observed   chan observation
+	still      atomic.Pointer[map[int32]int64] // lines that stand still, for observeEnds to look at
+	watermarks *Observer
+
+	// Of the reading goroutine, once Run has begun.
+	consumer   *kgo.Client // nil until the topic exists
 	kafkaID    string
 	topicID    uuid.UUID
 	foundTopic uuid.UUID // id of __consumer_offsets at the start, if it is not topicID
@@ -40,11 +52,6 @@ type Tail struct {
 	began      time.Time // when the open batch got its first event; zero when it has none
 	complete   bool      // the next cursor tells every line, moved or not
 	fresh      bool      // there is news for Status
-	toAppend   chan *appendJob
-	spare      chan *batch
-	observed   chan observation
-	still      atomic.Pointer[map[int32]int64] // lines that stand still, for observeEnds to look at
-	watermarks *Observer
 	topicWaits ration    // of the waiting for topics to disappear
 	lastFault  error     // of a fetch
 	faultAt    time.Time // when a fetch last told whether it could be done
@@ -114,7 +121,7 @@ func (t *Tail) Run(ctx context.Context) error {
 
 // start waits for Kafka and takes up every source partition where the ledger left it.
 func (t *Tail) start(ctx context.Context) error {
-	t.shared = lineShared{cluster: t.cfg.Cluster, instance: t.cfg.Instance, out: &batch{}}
+	t.shared = lineShared{cluster: t.cfg.Cluster, out: &batch{}}
 	for wait := newBackoff(); ; {
 		err := t.tryStart(ctx)
 		t.board.fault(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/offsetledger/offsetledger/commands/kafka/kafkatest"
@@ -31,6 +32,7 @@ func startFake(t testing.TB, cfg kafkatest.FakeConfig) *kafkatest.Fake {
 // running is a capture that runs.
 type running struct {
 	*Tail
+	asking *kadm.Client // the test's own
 	t    testing.TB
 	stop context.CancelFunc
 	done chan error
@@ -70,10 +72,15 @@ func capture(t testing.TB, kafka reachable, log ledgerLog, change func(*TailConf
 	}
 	tail, err := NewTail(cfg)
 	require.NoError(t, err)
+	client, err := kgo.NewClient(kafka.Options()...)
+	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
-	r := &running{Tail: tail, t: t, stop: stop, done: make(chan error, 1)}
+	r := &running{Tail: tail, asking: kadm.NewClient(client), t: t, stop: stop, done: make(chan error, 1)}
 	go func() { r.done <- tail.Run(ctx) }()
-	t.Cleanup(func() { r.kill() })
+	t.Cleanup(func() {
+		r.kill()
+		client.Close()
+	})
 	return r
 }
 
@@ -102,7 +109,7 @@ func (r *running) caughtUp() {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
-	ends, err := r.list(ctx, r.admin.ListEndOffsets)
+	ends, err := r.list(ctx, r.asking.ListEndOffsets)
 	require.NoError(r.t, err)
 	r.eventually(func(s Status) bool {
 		for _, l := range s.Lines {
@@ -510,7 +517,7 @@ func TestNewPartitionsArePickedUp(t *testing.T) {
 	log := ledgertest.New(t)
 	r := capture(t, fake, log, nil)
 	r.ready()
-	_, err := r.admin.UpdatePartitions(t.Context(), 2, offsetsTopic)
+	_, err := r.asking.UpdatePartitions(t.Context(), 2, offsetsTopic)
 	require.NoError(t, err)
 	r.eventually(func(s Status) bool { return len(s.Lines) == 2 })
 	require.NoError(t, fake.WriteTo(t.Context(), 1, commits("g", "t", 0, 9)...))
