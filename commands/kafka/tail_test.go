@@ -33,9 +33,9 @@ func startFake(t testing.TB, cfg kafkatest.FakeConfig) *kafkatest.Fake {
 type running struct {
 	*Tail
 	asking *kadm.Client // the test's own
-	t    testing.TB
-	stop context.CancelFunc
-	done chan error
+	t      testing.TB
+	stop   context.CancelFunc
+	done   chan error
 }
 
 // reachable is a Kafka cluster, in-process or real.
