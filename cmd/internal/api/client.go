@@ -93,7 +93,10 @@ func (c *Client) do(ctx context.Context, path string, q Query, accept string) (*
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			return nil, fmt.Errorf("no daemon listens at %s (%w): start one with offsetledger serve", c.URL, err)
 		}
-		return nil, fmt.Errorf("ask %s: %w", c.URL, err)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("ask %s: %w", c.URL, err)
+		}
+		return nil, fmt.Errorf("ask %s: %w: is this the address of a daemon?", c.URL, err)
 	}
 	if resp.StatusCode == http.StatusOK {
 		return resp, nil
