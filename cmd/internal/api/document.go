@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -122,6 +123,7 @@ func writeBody(w http.ResponseWriter, r *http.Request, body []byte, v any) error
 		return nil
 	}
 	h.Set("Content-Type", typeJSON)
+	h.Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.Write(append(body, '\n')) //nolint:errcheck // the client is gone
 	return nil
 }

@@ -104,12 +104,13 @@ func TestAStaleAnswerAndAnExactOneHaveTwoTags(t *testing.T) {
 // An answer that is longer than memory should hold is written as it is found: the same rows,
 // whether all are asked for, or the newest, or those next to a sequence, and page by page.
 func TestALongAnswerIsWhole(t *testing.T) {
-	const events, partitions = 4, 7000
+	const events, partitions = 4, 5500
 	d := start(t, func(c *api.Config) { c.Heartbeat = 10 * time.Second })
 	for at := range events {
 		_, err := d.ledger.Append(t.Context(), []ledger.Event{wide(t, int64(at+1), partitions)})
 		require.NoError(t, err)
 	}
+	require.Eventually(t, func() bool { resp, _ := d.get(t, "/api/v1/groups"); return resp.StatusCode == http.StatusOK }, time.Minute, time.Millisecond)
 	seqs := func(rows []api.ChangeRow) (out []uint64) {
 		for i, r := range rows {
 			require.Equal(t, i%partitions, r.Row)

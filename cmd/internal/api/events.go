@@ -147,7 +147,7 @@ func (sel *selection) wantsEvent(rec *ledger.Record) bool {
 // streamEvents writes events as they are found, and goes on with what comes if q says so.
 func (s *server) streamEvents(w http.ResponseWriter, r *http.Request, sel *selection, f *frame) error {
 	out, err := s.lines(w, r, f.envelope("events", sel.since.Time, sel.until.Time))
-	if err != nil {
+	if out == nil {
 		return err
 	}
 	defer out.close()

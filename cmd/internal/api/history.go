@@ -78,6 +78,9 @@ func (s *server) selection(ctx context.Context, f *frame, q Query) (*selection, 
 	if q.Around != 0 && (q.Follow || q.Next != "" || q.From != (Position{})) {
 		return nil, problem(CodeBadParameter, "around: it goes with neither follow, from nor next")
 	}
+	if q.Follow && q.Until != "" {
+		return nil, problem(CodeBadParameter, "follow: it does not go with until, which lies in the past, so that nothing would come")
+	}
 	for name, seq := range map[string]uint64{paramAround: q.Around, paramFrom: q.From.Seq} {
 		if seq > f.seq {
 			return nil, problem(CodeUnknownSequence, "%s: the ledger ends at seq:%d", name, f.seq)
@@ -95,7 +98,7 @@ func (s *server) selection(ctx context.Context, f *frame, q Query) (*selection, 
 func (s *server) streamHistory(w http.ResponseWriter, r *http.Request, sel *selection, f *frame) error {
 	n := s.narrator(sel, f.cluster)
 	out, err := s.lines(w, r, f.envelope("history", sel.since.Time, sel.until.Time))
-	if err != nil {
+	if out == nil {
 		return err
 	}
 	defer out.close()

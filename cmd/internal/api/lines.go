@@ -34,6 +34,7 @@ type lines struct {
 // [Envelope].
 const headerEnvelope = "Offsetledger-Envelope"
 
+// lines begins an answer in lines. It is nil if only the headers of one were asked for.
 func (s *server) lines(w http.ResponseWriter, r *http.Request, e Envelope) (*lines, error) {
 	about, err := json.Marshal(e)
 	if err != nil {
@@ -41,6 +42,9 @@ func (s *server) lines(w http.ResponseWriter, r *http.Request, e Envelope) (*lin
 	}
 	w.Header().Set("Content-Type", typeLines)
 	w.Header().Set(headerEnvelope, string(about))
+	if r.Method == http.MethodHead {
+		return nil, nil
+	}
 	l := &lines{
 		ctx: r.Context(), rc: http.NewResponseController(w), buf: bufio.NewWriterSize(w, 32<<10), beat: s.Heartbeat,
 		done: make(chan struct{}), beaten: make(chan struct{}),

@@ -24,6 +24,7 @@ const (
 	CodeUnknownParameter Code = "unknown-parameter" // probably misspelled
 	CodeNotFound         Code = "not-found"         // no such route
 	CodeMethod           Code = "method-not-allowed"
+	CodeBusy             Code = "busy"             // too many read the log already
 	CodeHost             Code = "host-not-allowed" // the Host header is not one of this listener
 	CodeInternal         Code = "internal"
 )
@@ -42,6 +43,7 @@ var statusOf = map[Code]int{
 	CodeUnknownParameter: http.StatusBadRequest,
 	CodeNotFound:         http.StatusNotFound,
 	CodeMethod:           http.StatusMethodNotAllowed,
+	CodeBusy:             http.StatusServiceUnavailable,
 	CodeHost:             http.StatusForbidden,
 	CodeInternal:         http.StatusInternalServerError,
 }

@@ -53,6 +53,9 @@ type Config struct {
 	Hosts []string
 	// Heartbeat is how often a stream that has nothing to say says so. Default 15 seconds.
 	Heartbeat time.Duration
+	// Followers is how many streams can be followed at the same time, Questions how many
+	// answers can be read from the log besides. Default 500 and 32.
+	Followers, Questions int
 	// Logger takes what goes wrong inside. Default: nothing is logged.
 	Logger *slog.Logger
 }
@@ -84,11 +87,13 @@ const (
 type route struct {
 	takes []string
 	serve func(http.ResponseWriter, *http.Request, Query) error
+	reads bool // the log, whatever is asked for
 }
 
 type server struct {
 	Config
-	routes map[string]route
+	routes  map[string]route
+	readers readers
 }
 
 // NewHandler answers the routes of this package; see the package comment for their rules.
@@ -103,22 +108,28 @@ func NewHandler(c Config) http.Handler {
 	if c.Heartbeat == 0 {
 		c.Heartbeat = 15 * time.Second
 	}
+	if c.Followers == 0 {
+		c.Followers = defaultFollowers
+	}
+	if c.Questions == 0 {
+		c.Questions = defaultQuestions
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{Config: c}
+	s := &server{Config: c, readers: newReaders(c)}
 	page := []string{paramCluster, paramGroup, paramSince, paramUntil, paramLimit, paramNext}
 	s.routes = map[string]route{
-		routeGroups: {[]string{paramCluster, paramAt, paramState, paramSort, paramLagAbove, paramLimit, paramNext}, s.groups},
-		routeGroup:  {[]string{paramCluster, paramGroup, paramAt, paramTopic, paramPartition}, s.group},
-		routeHistory: {append([]string{paramTopic, paramPartition, paramMovement, paramNot, paramAround, paramFollow, paramFrom}, page...),
-			s.history},
-		routeEvents:    {append([]string{paramTopic, paramKind, paramFollow, paramFrom}, page...), s.events},
-		routeIncidents: {append([]string{paramKind, paramReasonless}, page...), s.incidents},
-		routeIncident:  {[]string{paramCluster, paramID}, s.incident},
-		routeLedger:    {nil, s.ledger},
-		routeHealth:    {nil, s.health},
-		routeReady:     {nil, s.ready},
+		routeGroups: {takes: []string{paramCluster, paramAt, paramState, paramSort, paramLagAbove, paramLimit, paramNext}, serve: s.groups},
+		routeGroup:  {takes: []string{paramCluster, paramGroup, paramAt, paramTopic, paramPartition}, serve: s.group},
+		routeHistory: {takes: append([]string{paramTopic, paramPartition, paramMovement, paramNot, paramAround, paramFollow, paramFrom}, page...),
+			serve: s.history, reads: true},
+		routeEvents:    {takes: append([]string{paramTopic, paramKind, paramFollow, paramFrom}, page...), serve: s.events, reads: true},
+		routeIncidents: {takes: append([]string{paramKind, paramReasonless}, page...), serve: s.incidents},
+		routeIncident:  {takes: []string{paramCluster, paramID}, serve: s.incident, reads: true},
+		routeLedger:    {serve: s.ledger},
+		routeHealth:    {serve: s.health},
+		routeReady:     {serve: s.ready},
 	}
 	return s
 }
@@ -144,8 +155,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 	if !s.hostAllowed(r.Host) {
-		return problem(CodeHost, "this listener does not answer to the name %s; ask it as one of %s",
-			Spell(r.Host), strings.Join(s.Hosts, ", "))
+		return problem(CodeHost, "this listener answers to the names %s, and not to %q", strings.Join(s.Hosts, ", "), r.Host)
 	}
 	rt, ok := s.routes[r.URL.Path]
 	if !ok {
@@ -159,6 +169,11 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 	if fault != nil {
 		return fault
 	}
+	leave, err := s.readers.enter(r.Context(), rt, q)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return rt.serve(w, r, q)
 }
 

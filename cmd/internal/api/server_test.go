@@ -293,6 +293,8 @@ func TestParametersThatCannotBeAreRefused(t *testing.T) {
 		"history?partition=x":                      api.CodeBadParameter,
 		"history?follow=perhaps":                   api.CodeBadParameter,
 		"history?since=02:50Z&until=02:40Z":        api.CodeBadParameter,
+		"history?until=02:40Z&follow=1":            api.CodeBadParameter,
+		"events?until=seq:3&follow=1":              api.CodeBadParameter,
 		"history?at=02:50Z":                        api.CodeUnknownParameter,
 		"events?kind=commit":                       api.CodeBadParameter,
 		"incidents/show?id=412x":                   api.CodeBadParameter,

@@ -25,7 +25,10 @@ func Names(name string, known []string) []string {
 	}
 	for _, k := range known {
 		other := strings.ToLower(k)
-		far := distance(lower, other)
+		far := slips + 1 // or more
+		if longer := len(lower) - len(other); -slips <= longer && longer <= slips {
+			far = distance(lower, other)
+		}
 		if len(name) > 2 && (strings.Contains(other, lower) || len(other) > 2 && strings.Contains(lower, other)) {
 			far = min(far, 1)
 		}
