@@ -65,6 +65,40 @@ func TestQuestionsBehindAHoleAreAskedUntilTheyAreAnswered(t *testing.T) {
 	r.eventually(func(Status) bool { return holeOf(t, log) == nil })
 }
 
+// The brokers removed records outright, and with them the last commit of an offset, while
+// capture was away; it dies again before it has asked. The coordinator still knows, and the next
+// capture asks for every offset of the partition, also for one that is there.
+func TestQuestionsAboutRemovedRecordsSurviveAKill(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{Partitions: 1, Topics: map[string]int32{"t": 2}})
+	log := ledgertest.New(t)
+	require.NoError(t, fake.Commit(t.Context(), "g", "t", map[int32]int64{0: 5, 1: 7}))
+	require.NoError(t, fake.Sync(t.Context()))
+	r := capture(t, fake, log, nil)
+	r.ready()
+	require.ErrorIs(t, r.kill(), context.Canceled)
+	require.NoError(t, fake.Commit(t.Context(), "g", "t", map[int32]int64{0: 8}))
+	require.NoError(t, fake.DeleteOffsets(t.Context(), "g", "t", 1))
+	require.NoError(t, fake.Sync(t.Context()))
+	records, err := fake.ReadOffsets(t.Context())
+	require.NoError(t, err)
+	end := records[len(records)-1].Offset + 1
+	require.NoError(t, fake.Write(t.Context(), "h", commits("h", "t", 0, 1)...))
+	fake.Kafka.DeleteRecords(offsetsTopic, 0, end)
+
+	r = capture(t, fake, log, func(cfg *TailConfig) { cfg.Facts = silent{} })
+	r.eventually(func(Status) bool { return holeOf(t, log) != nil })
+	require.ErrorIs(t, r.kill(), context.Canceled)
+	require.True(t, holeOf(t, log).Removed)
+	r = capture(t, fake, log, func(cfg *TailConfig) { cfg.Facts = ViewFacts{View: view(t, log), Cluster: "c"} })
+	r.eventually(func(Status) bool { return holeOf(t, log) == nil })
+	require.ErrorIs(t, r.kill(), context.Canceled)
+	s := folded(t, log)
+	there, _ := s.Partition("c", "g", "t", 0)
+	require.Equal(t, projection.Value{At: 8, Exists: true}, there.Committed)
+	gone, _ := s.Partition("c", "g", "t", 1)
+	require.False(t, gone.Committed.Exists)
+}
+
 // silent is a fold that never gets there.
 type silent struct{}
 
