@@ -13,7 +13,7 @@ import (
 // mark is the last observation of one partition's log.
 type mark struct {
 	start, end int64
-	changed    ledger.Time
+	told       ledger.Time
 	partition  int32
 	// unstable is how far the last stable offset is behind end; an open transaction more than
 	// four billion offsets back counts as that far.
@@ -23,6 +23,9 @@ type mark struct {
 // observed is when a shard of topics was last observed.
 type observed struct {
 	at ledger.Time
+	// complete is when all that is observed of it was last told. What was not is no longer
+	// observed, since no group had an offset there.
+	complete ledger.Time
 	// answered is when the brokers last answered for the partitions that they did not answer
 	// for at that time; nil if they did for all.
 	answered map[ledger.TopicPartition]ledger.Time
@@ -30,7 +33,10 @@ type observed struct {
 
 func (o *observed) fold(w *ledger.Watermarks, at ledger.Time) {
 	before := *o
-	*o = observed{at: at}
+	*o = observed{at: at, complete: before.complete}
+	if w.Complete {
+		o.complete = at
+	}
 	for i := range w.Unanswered {
 		for _, p := range w.Unanswered[i].Partitions {
 			tp := ledger.TopicPartition{Topic: w.Unanswered[i].Topic, Partition: p}
@@ -42,7 +48,7 @@ func (o *observed) fold(w *ledger.Watermarks, at ledger.Time) {
 	}
 }
 
-// of is when the brokers last answered for a partition that was known then.
+// of is when the brokers last answered for a partition that is observed.
 func (o *observed) of(tp ledger.TopicPartition) ledger.Time {
 	if at, ok := o.answered[tp]; ok {
 		return at
@@ -55,8 +61,12 @@ func (c *cluster) foldWatermarks(ev *ledger.Event) {
 	if ev.Watermarks == nil {
 		return
 	}
+	at := ev.Time
+	if ev.NotBefore.Known() {
+		at = ev.NotBefore // when the brokers were asked: they took long to answer
+	}
 	if shard := ev.Watermarks.Shard; shard >= 0 && int(shard) < len(c.observed) {
-		c.observed[shard].fold(ev.Watermarks, ev.Time)
+		c.observed[shard].fold(ev.Watermarks, at)
 	}
 	rows := ev.Watermarks.Rows
 	var t *topic
@@ -70,7 +80,7 @@ func (c *cluster) foldWatermarks(ev *ledger.Event) {
 			c.identify(t, row.TopicID)
 		}
 		m := t.mark(rows[i:])
-		m.start, m.end, m.changed = row.LogStart, row.LogEnd, ev.Time
+		m.start, m.end, m.told = row.LogStart, row.LogEnd, at
 		m.unstable = uint32(min(uint64(max(row.LogEnd, 0)-min(max(row.LastStable, 0), max(row.LogEnd, 0))), math.MaxUint32))
 	}
 }

@@ -40,13 +40,13 @@ func TestLagIsNotKnownFromAnEndThatNobodyAnswersFor(t *testing.T) {
 	require.Equal(t, projection.TotalLag{Records: 40, Readable: 40, Known: 1, Unknown: 1}, h.state.TotalLag("c", "g"))
 	w, ok := h.state.Watermark("c", "t", 1)
 	require.True(t, ok)
-	require.Equal(t, projection.Watermark{LastStable: 100, LogEnd: 100, Changed: at(1000), Observed: at(2000), Old: true}, w)
+	require.Equal(t, projection.Watermark{LastStable: 100, LogEnd: 100, Told: at(1000), Observed: at(2000), Old: true}, w)
 	require.True(t, lagOf(h.asOf(2500), 1).Known, "as of a moment before")
 
 	h.add(watermarksOf(5000, mark(0, 140)))
 	require.Equal(t, projection.Lag{Known: true, Records: 10, Readable: 10}, lagOf(h.state, 1))
 	w, _ = h.state.Watermark("c", "t", 1)
-	require.Equal(t, projection.Watermark{LastStable: 100, LogEnd: 100, Changed: at(1000), Observed: at(5000)}, w)
+	require.Equal(t, projection.Watermark{LastStable: 100, LogEnd: 100, Told: at(1000), Observed: at(5000)}, w)
 }
 
 // A partition that never answered has no end at all, and one that answers with a new end while
@@ -59,8 +59,44 @@ func TestUnansweredBeforeTheFirstAnswer(t *testing.T) {
 	h.add(unanswered(watermarksOf(2000, mark(1, 7)), 2))
 	w, ok := h.state.Watermark("c", "t", 1)
 	require.True(t, ok)
-	require.Equal(t, projection.Watermark{LastStable: 7, LogEnd: 7, Changed: at(2000), Observed: at(2000)}, w)
+	require.Equal(t, projection.Watermark{LastStable: 7, LogEnd: 7, Told: at(2000), Observed: at(2000)}, w)
 	h.add(unanswered(watermarksOf(3000), 0, 1, 2))
 	w, _ = h.state.Watermark("c", "t", 0)
 	require.Equal(t, [2]any{true, at(2000)}, [2]any{w.Old, w.Observed}, "left out is unchanged, named is old")
+}
+
+// A partition that no group had an offset in any more is left out of complete events. What was
+// once known of its end is old when a group commits there again.
+func TestEndThatIsNoLongerObservedIsOld(t *testing.T) {
+	h := newHistory(t)
+	complete := func(ev ledger.Event) ledger.Event {
+		ev.Watermarks.Complete = true
+		return ev
+	}
+	h.add(complete(watermarksOf(1000, mark(0, 100), mark(1, 100))))
+	h.add(watermarksOf(2000, mark(0, 110)))
+	w, _ := h.state.Watermark("c", "t", 1)
+	require.Equal(t, projection.Watermark{LastStable: 100, LogEnd: 100, Told: at(1000), Observed: at(2000)}, w)
+	h.add(complete(watermarksOf(3000, mark(0, 120))))
+	h.add(watermarksOf(4000, mark(0, 130)))
+	w, _ = h.state.Watermark("c", "t", 1)
+	require.Equal(t, projection.Watermark{LastStable: 100, LogEnd: 100, Told: at(1000), Observed: at(1000), Old: true}, w)
+	h.add(watermarksOf(5000, mark(1, 900)))
+	w, _ = h.state.Watermark("c", "t", 1)
+	require.Equal(t, projection.Watermark{LastStable: 900, LogEnd: 900, Told: at(5000), Observed: at(5000)}, w)
+}
+
+// A broker took eight seconds to answer. The ends count from when the answer was there, so that
+// no answer given before changes; but a commit since the question is not ahead of them.
+func TestEndsThatWereLongInComing(t *testing.T) {
+	h := newHistory(t)
+	h.add(watermarksOf(1000, mark(0, 100)))
+	h.add(commit(5000, row(0, 130, 0)))
+	late := watermarksOf(10_000, mark(0, 120))
+	late.NotBefore = at(2000)
+	h.add(late)
+	p, _ := h.state.Partition("c", "g", "t", 0)
+	require.Equal(t, projection.Lag{Known: true}, h.state.Lag("c", &p))
+	w, _ := h.asOf(9000).Watermark("c", "t", 0)
+	require.EqualValues(t, 100, w.LogEnd)
 }

@@ -132,9 +132,11 @@ type Watermark struct {
 	LogStart   int64
 	LastStable int64
 	LogEnd     int64
-	Changed    ledger.Time // observation that first saw these values
+	Told       ledger.Time // observation that told these values last
 	Observed   ledger.Time // last observation that the brokers answered; nothing had changed at it
-	Old        bool        // they did not answer a later one, so that all may have changed since
+	// Old says that they did not answer a later one, or that the partition is not observed any
+	// more: all may have changed since.
+	Old bool
 }
 
 // Topic is what is known of a topic.

@@ -193,11 +193,12 @@ func (s *State) Watermark(cluster, topic string, partition int32) (Watermark, bo
 		return Watermark{}, false
 	}
 	m, shard, tp := &t.marks[i], &c.observed[ledger.WatermarkShard(topic)], ledger.TopicPartition{Topic: topic, Partition: partition}
-	_, old := shard.answered[tp]
-	return Watermark{
-		LogStart: m.start, LastStable: m.stable(), LogEnd: m.end, Changed: m.changed,
-		Observed: ledger.MaxTime(m.changed, shard.of(tp)), Old: old,
-	}, true
+	w := Watermark{LogStart: m.start, LastStable: m.stable(), LogEnd: m.end, Told: m.told, Observed: m.told}
+	if w.Old = m.told.Before(shard.complete); !w.Old {
+		_, w.Old = shard.answered[tp]
+		w.Observed = ledger.MaxTime(m.told, shard.of(tp))
+	}
+	return w, true
 }
 
 // Topic returns what is known of a topic. It is false if nothing was recorded of it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -466,6 +467,55 @@ func TestTickThatIsDroppedIsToldAgain(t *testing.T) {
 	require.Equal(t, first, again)
 	require.NoError(t, tail.takeObservation(within(t), observation{tick: true, events: again, taken: make(chan struct{})}))
 	require.Equal(t, again, tail.shared.out.events)
+}
+
+// A topic is deleted and made again between two ticks, with as many records as it had: it is
+// another log, and all of it is told. Partitions that are added to it are told once a group
+// commits there.
+func TestObserveTopicMadeAgainBetweenTicks(t *testing.T) {
+	f := startKafka(t)
+	f.createTopic(t, "orders", 2)
+	f.produce(t, "orders", 0, 3)
+	o := newObserver(t, f, nil)
+	o.Track(tracked("orders", 2))
+	_, err := o.Observe(within(t), tick(1))
+	require.NoError(t, err)
+
+	f.deleteTopic(t, "orders")
+	again := f.createTopic(t, "orders", 2)
+	f.client.PurgeTopicsFromClient("orders")
+	f.produce(t, "orders", 0, 3)
+	events, err := o.Observe(within(t), tick(2))
+	require.NoError(t, err)
+	require.Len(t, events, 2)
+	require.Equal(t, &ledger.TopicInfo{TopicID: again, Partitions: 2, Recreated: true}, events[0].TopicInfo)
+	require.Equal(t, []ledger.Watermark{
+		{Topic: "orders", TopicID: again, LastStable: 3, LogEnd: 3}, {Topic: "orders", TopicID: again, Partition: 1},
+	}, events[1].Watermarks.Rows)
+	requireValid(t, events)
+
+	_, err = kadm.NewClient(f.client).UpdatePartitions(within(t), 4, "orders")
+	require.NoError(t, err)
+	o.Track(tracked("orders", 4))
+	events, err = o.Observe(within(t), tick(3))
+	require.NoError(t, err)
+	require.Len(t, events, 2)
+	require.Equal(t, &ledger.TopicInfo{TopicID: again, Partitions: 4}, events[0].TopicInfo)
+	require.Equal(t, []ledger.Watermark{
+		{Topic: "orders", TopicID: again, Partition: 2}, {Topic: "orders", TopicID: again, Partition: 3},
+	}, events[1].Watermarks.Rows)
+}
+
+// Events that were long in coming count from the answer.
+func TestObservationThatTookLong(t *testing.T) {
+	asked, topic := ledger.AtTime(tick(1)), ledger.Event{Kind: ledger.KindTopic, Time: ledger.AtTime(tick(1)), NotBefore: ledger.AtTime(tick(0))}
+	events := func() []ledger.Event { return []ledger.Event{topic, {Kind: ledger.KindWatermarks, Time: asked}} }
+	require.Equal(t, events(), late(events(), asked, asked.Add(100*time.Millisecond)))
+
+	answered := asked.Add(8 * time.Second)
+	topic.Time = answered
+	require.Equal(t, []ledger.Event{topic, {Kind: ledger.KindWatermarks, Time: answered, NotBefore: asked}},
+		late([]ledger.Event{topic, {Kind: ledger.KindWatermarks, Time: asked}}, asked, answered))
 }
 
 // What happened to topics while nobody looked is noticed from what the ledger knows of them.
