@@ -21,8 +21,8 @@ type Checkpoint struct {
 // maxName is the longest name of a checkpoint, in bytes.
 const maxName = 255
 
-// Checkpoint marks the present in the history: by its name, the committed offsets can be asked
-// for later, and restored. What is pending is not in it. A name can be used again; the last one
+// Checkpoint marks the present in the history: by its name, the offsets that are
+// committed as far as this manager knows can be asked for later, and restored. What is pending is not in it. A name can be used again; the last one
 // counts. Offsets with more than 8 MiB of metadata fail with [ledger.ErrTooLarge].
 func (m *Manager) Checkpoint(ctx context.Context, name string) (Checkpoint, error) {
 	if err := validName(name); err != nil {

@@ -117,10 +117,7 @@ func (m *Manager) commit(ctx context.Context, s selection) (int, error) {
 // away is no reason to wait.
 func (m *Manager) prepare(ctx context.Context) error {
 	if m.cfg.WhenLogAway != CommitAndMarkGap {
-		if err := m.drain(ctx); err != nil {
-			return err
-		}
-		return m.flushDown(ctx, commitUpdates)
+		return m.prepareLog(ctx)
 	}
 	if m.away.Load() && (m.running.now() || time.Since(m.w.tried) < 10*m.cfg.LogWait) {
 		return nil // Run looks after it, or a later commit
@@ -128,10 +125,17 @@ func (m *Manager) prepare(ctx context.Context) error {
 	m.w.tried = time.Now()
 	wait, cancel := context.WithTimeout(ctx, m.cfg.LogWait)
 	defer cancel()
-	if err := m.flushDown(wait, commitUpdates); err != nil {
+	if err := m.prepareLog(wait); err != nil {
 		m.away.Store(true)
 	}
 	return ctx.Err()
+}
+
+func (m *Manager) prepareLog(ctx context.Context) error {
+	if err := m.drain(ctx); err != nil {
+		return err
+	}
+	return m.flushTo(ctx, commitUpdates)
 }
 
 // somethingPending reports whether s would find something to commit, or something is in doubt.
@@ -225,7 +229,7 @@ func (m *Manager) commitBatch(ctx context.Context, b *batch) (int, error) {
 	if m.cfg.KafkaCommits {
 		return m.commitToKafka(ctx, b)
 	}
-	o, err := m.commitEvent(b.rows, true)
+	o, err := m.commitEvent(b.rows, m.time(), true)
 	if err != nil {
 		m.settled(b, false, 0)
 		return 0, err
@@ -244,13 +248,14 @@ func (m *Manager) commitBatch(ctx context.Context, b *batch) (int, error) {
 	return len(b.rows), nil
 }
 
-// commitEvent makes the event of a commit.
-func (m *Manager) commitEvent(rows []ledger.Offset, withUpdates bool) (*outgoing, error) {
+// commitEvent makes the event of a commit that came true at a moment.
+func (m *Manager) commitEvent(rows []ledger.Offset, at ledger.Time, withUpdates bool) (*outgoing, error) {
 	o, err := m.event(ledger.KindCommitted)
 	if err != nil {
 		return nil, err
 	}
 	ev := &o.event
+	ev.Time = at
 	for i := range rows {
 		rows[i].CommitTime, rows[i].Effective, rows[i].SourceOffset = ev.Time, ev.Time, ev.Source.Offset
 	}

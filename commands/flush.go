@@ -22,20 +22,16 @@ type collected struct {
 	rest taken           // of the buffer that did not fit into the last event
 	next int             // the cell to look into first
 	rows []ledger.Offset // of the last event of updates
-	free [][]int64       // buffers for cells
 }
 
 // taken is what a cell had buffered.
 type taken struct {
-	tp     ledger.TopicPartition
+	c      *cell
 	buf    []int64
 	extras []extra
 	done   int   // updates that are in an event already
 	cost   int64 // of the budget
 }
-
-// maxFree is how many buffers are kept for cells to use again.
-const maxFree = 1024
 
 // gather moves up to limit buffered updates into rows, which are valid until the next gather,
 // and returns what they take of the budget. Updates of one partition stay in order.
@@ -46,7 +42,7 @@ func (m *Manager) gather(limit int, source int64, now ledger.Time) ([]ledger.Off
 	cost := w.fill(&w.rest, limit, &size, source, now)
 	all := m.cells.list()
 	for range all {
-		if len(w.rows) == limit || size <= 0 || len(w.rest.buf) > 0 {
+		if len(w.rows) == limit || size <= 0 || w.rest.c != nil {
 			break
 		}
 		if w.next >= len(all) {
@@ -68,17 +64,18 @@ func (w *collected) takeFrom(c *cell) bool {
 	if c.cost == 0 {
 		return false
 	}
-	w.rest = taken{tp: c.tp, buf: c.buf, extras: c.extras, cost: c.cost}
-	c.buf, c.extras, c.cost, c.credit = nil, nil, 0, 0
-	if n := len(w.free); n > 0 {
-		c.buf, w.free = w.free[n-1], w.free[:n-1]
-	}
+	w.rest = taken{c: c, buf: c.buf, extras: c.extras, cost: c.cost}
+	c.buf, c.spare, c.extras, c.cost, c.credit = c.spare, nil, nil, 0, 0
 	return true
 }
 
-// fill makes rows of what is left in t.
+// fill makes rows of what is left in t, and returns what t took of the budget when all of it is
+// in rows.
 func (w *collected) fill(t *taken, limit int, size *int, source int64, now ledger.Time) int64 {
-	row := ledger.Offset{Topic: t.tp.Topic, Partition: t.tp.Partition, Effective: now, SourceOffset: source}
+	if t.c == nil {
+		return 0
+	}
+	row := ledger.Offset{Topic: t.c.tp.Topic, Partition: t.c.tp.Partition, Effective: now, SourceOffset: source}
 	for ; t.done < len(t.buf); t.done++ {
 		if len(w.rows) == limit || *size <= 0 {
 			return 0
@@ -96,11 +93,21 @@ func (w *collected) fill(t *taken, limit int, size *int, source int64, now ledge
 		w.rows = append(w.rows, row)
 	}
 	cost := t.cost
-	if cap(t.buf) > 0 && len(w.free) < maxFree {
-		w.free = append(w.free, t.buf[:0])
-	}
+	t.c.giveBack(t.buf)
 	*t = taken{}
 	return cost
+}
+
+// giveBack lets the cell use a buffer again, unless it is much larger than what was in it: a
+// burst must not take memory for ever.
+func (c *cell) giveBack(buf []int64) {
+	const small = 64
+	if cap(buf) > small && cap(buf) > 4*len(buf) {
+		return
+	}
+	c.mu.Lock()
+	c.spare = buf[:0]
+	c.mu.Unlock()
 }
 
 // flush records one event of buffered updates, after what is left over from before. It returns
@@ -122,25 +129,25 @@ func (m *Manager) flush(ctx context.Context) (int, error) {
 	return len(rows), m.write(ctx, o)
 }
 
-// flushAll records all that is buffered when it is called.
-func (m *Manager) flushAll(ctx context.Context) error {
-	for most := m.budget.used.Load(); ; {
-		n, err := m.flush(ctx)
-		if most -= int64(n); n == 0 || err != nil || most <= 0 && n < flushRows {
-			return err
-		}
-	}
-}
-
-// flushDown records what is buffered until it is less than so much of the budget.
-func (m *Manager) flushDown(ctx context.Context, less int64) error {
-	for m.budget.used.Load() >= less {
+// flushTo records what is buffered when it is called, but for about so much of it. What comes
+// meanwhile is not waited for, so that it ends.
+func (m *Manager) flushTo(ctx context.Context, rest int64) error {
+	for most := m.budget.used.Load(); most > rest; {
 		n, err := m.flush(ctx)
 		if err != nil || n == 0 {
 			return err
 		}
+		most -= int64(n)
 	}
 	return nil
+}
+
+// flushAll records all that is buffered when it is called, after what is left over from before.
+func (m *Manager) flushAll(ctx context.Context) error {
+	if err := m.drain(ctx); err != nil {
+		return err
+	}
+	return m.flushTo(ctx, 0)
 }
 
 // enough is called by the update that makes it worthwhile to record. If nobody runs Run it has
@@ -150,16 +157,10 @@ func (m *Manager) enough() {
 		m.wake()
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), m.cfg.LogWait)
-	defer cancel()
-	if m.begin(ctx) != nil {
-		return
-	}
-	defer m.end()
-	_ = m.flushDown(ctx, m.budget.enough) // what failed is in doubt, or buffered
+	_ = m.makeRoom() // what failed is in doubt, or still buffered
 }
 
-// makeRoom is called by an update for which the budget has no room.
+// makeRoom records one event of updates, for an update that needs the room.
 func (m *Manager) makeRoom() error {
 	ctx, cancel := context.WithTimeout(context.Background(), m.cfg.LogWait)
 	defer cancel()
@@ -170,7 +171,11 @@ func (m *Manager) makeRoom() error {
 		return err
 	}
 	defer m.end()
-	return m.flushDown(ctx, m.budget.limit)
+	if m.budget.used.Load() < m.budget.enough {
+		return nil // somebody else has made it
+	}
+	_, err := m.flush(ctx)
+	return err
 }
 
 // keepUpdates puts updates of an event that was not stored into an event of their own.

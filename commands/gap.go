@@ -38,45 +38,47 @@ func (m *Manager) boundBacklog() {
 	if len(m.w.backlog) < maxBacklog && rows < maxBacklogRows {
 		return
 	}
-	if !m.w.gap.open {
-		m.w.gap.open, m.w.gap.from = true, m.w.backlog[0].event.Time
+	g := &m.w.gap
+	if !g.open {
+		g.open, g.from = true, m.w.backlog[0].event.Time
 	}
-	var last *outgoing
-	index := map[ledger.TopicPartition]int{}
-	var kept []*outgoing
+	var kept, commits []*outgoing
 	for _, o := range m.w.backlog {
-		if o.event.Kind != ledger.KindCommitted {
-			if o.event.Kind == ledger.KindUpdated {
-				kept = append(kept, o)
-			} else {
-				m.w.gap.commits++
-			}
-			continue
-		}
-		m.w.gap.commits++
-		if last == nil {
-			merged := *o
-			merged.event.Offsets = nil
-			last = &merged
-		}
-		last.cost += o.cost
-		last.event.ID, last.event.Time, last.event.NotBefore, last.event.Source = o.event.ID, o.event.Time, ledger.Time{}, o.event.Source
-		for _, r := range o.event.Offsets {
-			tp := ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}
-			i, ok := index[tp]
-			if !ok {
-				i = len(last.event.Offsets)
-				index[tp] = i
-				last.event.Offsets = append(last.event.Offsets, r)
-			}
-			last.event.Offsets[i] = r
+		switch o.event.Kind {
+		case ledger.KindUpdated:
+			kept = append(kept, o)
+		case ledger.KindCommitted:
+			commits = append(commits, o)
+		default:
+			g.commits++ // one that failed
 		}
 	}
-	if last != nil {
-		m.w.gap.commits--
-		kept = append(kept, last)
+	if n := len(commits); n > 0 {
+		g.commits += int64(n) - 1
+		kept = append(kept, merge(commits))
 	}
 	m.w.backlog = kept
+}
+
+// merge returns the last of some commits, with the last row of each partition of all of them.
+func merge(commits []*outgoing) *outgoing {
+	last := commits[len(commits)-1]
+	index := map[ledger.TopicPartition]int{}
+	var rows []ledger.Offset
+	for _, o := range commits {
+		for _, r := range o.event.Offsets {
+			r.SourceOffset = last.event.Source.Offset
+			tp := ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}
+			if i, ok := index[tp]; ok {
+				rows[i] = r
+				continue
+			}
+			index[tp] = len(rows)
+			rows = append(rows, r)
+		}
+	}
+	last.event.Offsets = rows
+	return last
 }
 
 // writeGap records that something could not be held, once the ledger is back.

@@ -27,12 +27,13 @@ func (m *Manager) commitToKafka(ctx context.Context, b *batch) (int, error) {
 		lost := m.recordFailed(ctx, b.rows, ledger.CauseTimedOut, sent)
 		return 0, errors.Join(fmt.Errorf("to Kafka: %w", err), lost)
 	}
-	now, _ := ledger.AtTime(m.cfg.Clock()).Millis()
+	at := m.time()
+	when, _ := at.Millis()
 	var accepted, refused []ledger.Offset
 	fenced := true
 	for i, e := range b.entries {
 		if rows[i].ErrorCode == 0 {
-			m.landAs(e, &rows[i], now)
+			m.landAs(e, &rows[i], when)
 			accepted = append(accepted, rows[i])
 			continue
 		}
@@ -42,7 +43,7 @@ func (m *Manager) commitToKafka(ctx context.Context, b *batch) (int, error) {
 	}
 	if len(refused) == 0 {
 		m.stats.succeeded(len(accepted), m.cfg.Clock(), b.began)
-		return len(accepted), m.recordCommitted(ctx, accepted, sent)
+		return len(accepted), m.recordCommitted(ctx, accepted, sent, at)
 	}
 	m.stats.partly(len(accepted))
 	cause := ledger.CauseRefused
@@ -51,7 +52,7 @@ func (m *Manager) commitToKafka(ctx context.Context, b *batch) (int, error) {
 	}
 	var lost error
 	if len(accepted) > 0 {
-		lost = m.recordCommitted(ctx, accepted, sent)
+		lost = m.recordCommitted(ctx, accepted, sent, at)
 	}
 	lost = errors.Join(lost, m.recordFailed(ctx, refused, cause, sent))
 	return len(accepted), errors.Join(&RefusedError{Rows: refused}, lost)
@@ -98,10 +99,11 @@ func (m *Manager) landAs(e entry, row *ledger.Offset, when int64) {
 	m.land(e, when)
 }
 
-// recordCommitted records rows that Kafka has committed, with the updates before them.
-func (m *Manager) recordCommitted(ctx context.Context, rows []ledger.Offset, sent ledger.Time) error {
+// recordCommitted records rows that Kafka has committed, between the moments sent and at, with
+// the updates before them.
+func (m *Manager) recordCommitted(ctx context.Context, rows []ledger.Offset, sent, at ledger.Time) error {
 	now := !m.waiting()
-	o, err := m.commitEvent(rows, now)
+	o, err := m.commitEvent(rows, at, now)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,6 @@
 package commands
 
 import (
-	"math"
-
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
 )
@@ -31,8 +29,8 @@ func (c *cell) lag(logEnd int64) projection.Lag {
 		&projection.Watermark{LogStart: start, LastStable: logEnd, LogEnd: logEnd})
 }
 
-// TotalLag sums up the lag of all partitions that were ever updated, restored or observed here,
-// each to the high watermark that was told last. Unknown counts those of which it is not known:
+// TotalLag sums up the lag of all partitions that were ever updated, restored or observed here
+// and not given up, each to the high watermark that was told last. Unknown counts those of which it is not known:
 // nothing was committed, or no high watermark told.
 func (m *Manager) TotalLag() (lag int64, unknown int) {
 	var total projection.TotalLag
@@ -42,8 +40,10 @@ func (m *Manager) TotalLag() (lag int64, unknown int) {
 		if c.hasLogEnd {
 			l = c.lag(c.logEnd)
 		}
+		if !c.dropped {
+			total.Add(l)
+		}
 		c.mu.Unlock()
-		total.Add(l)
 	}
-	return min(total.Records, math.MaxInt64), total.Unknown
+	return total.Records, total.Unknown
 }

@@ -88,9 +88,11 @@ func (m *Manager) ResetOffset(ctx context.Context, topic string, partition int32
 }
 
 func (m *Manager) resolve(ctx context.Context, topic string, partition int32, r Reset) (int64, error) {
-	c, err := m.cell(topic, partition)
-	if err != nil {
+	if err := validKey(topic, partition); err != nil {
 		return 0, err
+	}
+	if r.kind < ResetEarliest || r.kind > ResetTimestamp {
+		return 0, fmt.Errorf("%w: the zero Reset says nothing", ErrInvalid)
 	}
 	if at, ok := r.Offset(); ok {
 		if at < 0 {
@@ -103,19 +105,29 @@ func (m *Manager) resolve(ctx context.Context, topic string, partition int32, r 
 		if b == nil {
 			return 0, ErrNoBroker
 		}
-		return (*b).Resolve(ctx, c.tp, r)
+		return (*b).Resolve(ctx, ledger.TopicPartition{Topic: topic, Partition: partition}, r)
+	}
+	if at, ok := m.bound(topic, partition, r.kind); ok {
+		return at, nil
+	}
+	return 0, fmt.Errorf("%w without Kafka: name the offset with Specific", ErrUnknown)
+}
+
+// bound is the end of a partition's log that a reset means, if it was told.
+func (m *Manager) bound(topic string, partition int32, kind ResetKind) (int64, bool) {
+	c := m.cells.find(topic, partition)
+	if c == nil {
+		return 0, false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case r.kind == ResetEarliest && c.hasLogStart:
-		return c.logStart, nil
-	case r.kind == ResetLatest && c.hasLogEnd:
-		return c.logEnd, nil
-	case r.kind == 0 || r.kind > ResetTimestamp:
-		return 0, fmt.Errorf("%w: the zero Reset says nothing", ErrInvalid)
+	switch kind {
+	case ResetEarliest:
+		return c.logStart, c.hasLogStart
+	case ResetLatest:
+		return c.logEnd, c.hasLogEnd
 	}
-	return 0, fmt.Errorf("%w without Kafka: name the offset with Specific", ErrUnknown)
+	return 0, false
 }
 
 // rewrite makes rows the committed offsets: what was intended is recorded before anything is

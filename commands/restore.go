@@ -19,7 +19,7 @@ func (m *Manager) Restore(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("restore: %w", err)
 	}
 	defer m.end()
-	if err := m.settle(ctx); err != nil {
+	if err := m.drain(ctx); err != nil {
 		return 0, fmt.Errorf("restore: %w", err)
 	}
 	s, err := m.fold(ctx)

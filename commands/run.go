@@ -126,7 +126,7 @@ func (m *Manager) look(ctx context.Context, what string, err error) {
 	if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) {
 		return
 	}
-	m.cfg.Logger.Warn("offset manager cannot "+what, "cluster", m.cfg.Cluster, "group", m.cfg.Group, "error", err)
+	m.cfg.Logger.Warn("offset manager failed", "to", what, "cluster", m.cfg.Cluster, "group", m.cfg.Group, "error", err)
 }
 
 // recordAll records all that is buffered.
@@ -134,9 +134,20 @@ func (m *Manager) recordAll(ctx context.Context) error {
 	return m.recordWith(ctx, m.flushAll)
 }
 
-// recordEnough records until what is buffered is not worth an event.
+// recordEnough records one event if what is buffered is worth one. If there is more it comes
+// again: others have their turn in between.
 func (m *Manager) recordEnough(ctx context.Context) error {
-	return m.recordWith(ctx, func(ctx context.Context) error { return m.flushDown(ctx, m.budget.enough) })
+	if m.budget.used.Load() < m.budget.enough {
+		return nil
+	}
+	err := m.recordWith(ctx, func(ctx context.Context) error {
+		_, err := m.flush(ctx)
+		return err
+	})
+	if err == nil && m.budget.used.Load() >= m.budget.enough {
+		m.wake()
+	}
+	return err
 }
 
 func (m *Manager) recordWith(ctx context.Context, flush func(context.Context) error) error {

@@ -155,16 +155,23 @@ func (m *Manager) cell(topic string, partition int32) (*cell, error) {
 	if c := m.cells.find(topic, partition); c != nil {
 		return c, nil
 	}
-	switch {
-	case topic == "":
-		return nil, fmt.Errorf("%w: the topic is empty", ErrInvalid)
-	case partition < 0 || partition >= maxPartition:
-		return nil, fmt.Errorf("%w: partition %d of %s is not in 0 to %d", ErrInvalid, partition, topic, maxPartition-1)
+	if err := validKey(topic, partition); err != nil {
+		return nil, err
 	}
 	if err := m.stop(); err != nil {
 		return nil, err
 	}
 	return m.cells.make(topic, partition), nil
+}
+
+func validKey(topic string, partition int32) error {
+	switch {
+	case topic == "":
+		return fmt.Errorf("%w: the topic is empty", ErrInvalid)
+	case partition < 0 || partition >= maxPartition:
+		return fmt.Errorf("%w: partition %d of %s is not in 0 to %d", ErrInvalid, partition, topic, maxPartition-1)
+	}
+	return nil
 }
 
 // addExtra notes what the update about to be buffered has beside its offset.

@@ -36,7 +36,8 @@ type writer struct {
 type outgoing struct {
 	event ledger.Event
 	cost  int64  // of the budget, which is free again when the event is stored
-	after uint64 // it is stored above this sequence if at all
+	sent  bool   // it may be stored
+	after uint64 // then above this sequence
 	// then is told how it ended, nil if nobody has to know. An event with then that is found not
 	// to be stored is not sent again: what it says may be overtaken. One without is sent until it is.
 	then func(stored bool)
@@ -85,8 +86,12 @@ func (m *Manager) write(ctx context.Context, o *outgoing) error {
 
 // send appends o, and leaves it in doubt if the answer does not say what became of it.
 func (m *Manager) send(ctx context.Context, o *outgoing) error {
-	if o.after == 0 {
-		o.after = m.w.known
+	if !o.sent {
+		if err := m.lookUp(ctx); err != nil {
+			m.w.doubt = o
+			return err
+		}
+		o.sent, o.after = true, m.w.known
 	}
 	r, err := m.log.Append(ctx, []ledger.Event{o.event}, m.expects()...)
 	switch {
@@ -103,6 +108,17 @@ func (m *Manager) send(ctx context.Context, o *outgoing) error {
 		return err
 	}
 	m.w.doubt = o
+	return err
+}
+
+// lookUp learns where the history of the group ends, before the first event is sent: to look
+// for that event must not mean to read all of it.
+func (m *Manager) lookUp(ctx context.Context) error {
+	if m.w.known > 0 {
+		return nil
+	}
+	last, err := m.log.LastOf(ctx, ledger.GroupSubjects(m.cfg.Cluster, m.cfg.Group))
+	m.w.known = last
 	return err
 }
 
@@ -143,6 +159,9 @@ func (m *Manager) settle(ctx context.Context) error {
 // find looks for an event that may be stored. If the manager has a claim it renews it first:
 // what was sent under the old one is then stored already or never will be.
 func (m *Manager) find(ctx context.Context, o *outgoing) (bool, error) {
+	if !o.sent {
+		return false, nil
+	}
 	if !m.cfg.KafkaCommits {
 		if err := m.claim(ctx); err != nil && m.fenced() == nil {
 			return false, err
