@@ -70,7 +70,7 @@ func (s *State) foldGroup(c *cluster, rec *ledger.Record) {
 	if c.capture.source == 0 && ev.Source.Kind == ledger.SourcePoll {
 		c.capture.source = ledger.SourcePoll
 	}
-	if ev.Source.Kind == ledger.SourceTail && !s.limited {
+	if ev.Source.Kind == ledger.SourceTail { // as of cursors, whatever moment is asked for
 		g.seen = ledger.MaxTime(g.seen, ev.Time)
 	}
 	switch ev.Kind {

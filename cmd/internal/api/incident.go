@@ -35,20 +35,27 @@ func (s *server) incidents(w http.ResponseWriter, r *http.Request, q Query) erro
 	}
 	answer := Incidents{Rows: []IncidentRow{}}
 	var since ledger.Time
+	var fault *Problem
 	s.View.ReadIncidents(func(_ *projection.State, x *projection.Incidents) {
 		since, _ = x.Since()
+		var found []*projection.Incident
 		for in := range x.All(f.cluster) {
 			if sel.wantsIncident(in) {
-				answer.Rows = append(answer.Rows, f.incidentRow(in))
+				found = append(found, in)
 			}
 		}
+		var from, to int
+		if from, to, answer.Next, fault = page(q, len(found)); fault != nil {
+			return
+		}
+		answer.Total = len(found)
+		for _, in := range found[from:to] {
+			answer.Rows = append(answer.Rows, f.incidentRow(in))
+		}
 	})
-	answer.Total = len(answer.Rows)
-	from, to, next, fault := page(q, len(answer.Rows))
 	if fault != nil {
 		return fault
 	}
-	answer.Rows, answer.Next = answer.Rows[from:to], next
 	answer.Envelope = f.envelope("incidents", sel.since.Time, sel.until.Time)
 	answer.Coverage.reachesTo(since)
 	return writeJSON(w, r, answer)
