@@ -307,3 +307,78 @@ func TestLargeCommits(t *testing.T) {
 	_, err = second.Checkpoint(t.Context(), "large")
 	require.ErrorIs(t, err, ledger.ErrTooLarge)
 }
+
+// Updates come faster than the ledger takes them, for as long as it takes: commits get through
+// all the same, those of the strategy and those that are asked for.
+func TestCommitsGetThroughUnderLoad(t *testing.T) {
+	cfg := config()
+	cfg.Strategy, cfg.FlushEvery = commands.Periodic(5*time.Millisecond), time.Millisecond
+	cfg.BufferLimit = 200_000
+	m := newManager(t, ledgertest.New(t), cfg)
+	stop := run(t, m)
+	done := make(chan struct{})
+	var workers sync.WaitGroup
+	for p := range int32(2) {
+		workers.Go(func() {
+			for at := int64(1); ; at++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if err := m.UpdateOffset("orders", p, at); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 5 {
+		before := m.Stats().SuccessfulCommits
+		_, err := m.Commit(t.Context())
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return m.Stats().SuccessfulCommits >= before+3 }, soon, look)
+	}
+	close(done)
+	workers.Wait()
+	require.NoError(t, m.Close(t.Context()))
+	require.NoError(t, stop())
+}
+
+// counting counts what is read of a log.
+type counting struct {
+	commands.Log
+	read int
+}
+
+func (c *counting) Read(ctx context.Context, from, to uint64, f ledger.Filter) iter.Seq2[ledger.Record, error] {
+	return func(yield func(ledger.Record, error) bool) {
+		for rec, err := range c.Log.Read(ctx, from, to, f) {
+			c.read++
+			if !yield(rec, err) {
+				return
+			}
+		}
+	}
+}
+
+// The first event of a new member of a group with a long history gets no answer: to find out
+// what became of it the history is not read.
+func TestALongHistoryIsNotReadToFindOneEvent(t *testing.T) {
+	log := newFaulty(t)
+	old, b := withBroker(t, log)
+	for at := int64(1); at <= 200; at++ {
+		require.NoError(t, old.UpdateOffset("orders", 0, at))
+		_, err := old.Commit(t.Context())
+		require.NoError(t, err)
+	}
+	c := &counting{Log: log}
+	m, _ := withBroker(t, c)
+	m.Bind(b)
+	require.NoError(t, m.UpdateOffset("orders", 0, 201))
+	log.FailAfter(errAway)
+	_, err := m.Commit(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, c.read)
+	require.Len(t, events(t, log, ledger.KindCommitted), 201)
+}
