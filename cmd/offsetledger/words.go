@@ -8,12 +8,7 @@ import (
 )
 
 // cell spells a name for a table, where an empty one has to be seen.
-func cell(t api.Text) string {
-	if t == "" {
-		return `""`
-	}
-	return t.String()
-}
+func cell(t api.Text) string { return api.Shown(string(t)) }
 
 // clusterName spells the cluster of an answer; a ledger that holds nothing yet knows none.
 func clusterName(name string) string {

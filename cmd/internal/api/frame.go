@@ -182,9 +182,9 @@ func (f *frame) unknownGroup(name string, known []string) *Problem {
 		return p
 	}
 	if f.cover.FirstSeq == 0 {
-		return problem(CodeUnknownGroup, "group %s was never seen: %s", Spell(name), whyEmpty)
+		return problem(CodeUnknownGroup, "group %s was never seen: %s", Shown(name), whyEmpty)
 	}
-	p := problem(CodeUnknownGroup, "group %s was never seen in cluster %s", Spell(name), Spell(f.cluster))
+	p := problem(CodeUnknownGroup, "group %s was never seen in cluster %s", Shown(name), Spell(f.cluster))
 	p.Near = texts(nearest(name, known))
 	return p
 }
@@ -200,7 +200,7 @@ func (s *server) knownTopics(f *frame, topics []string) error {
 			}
 			known := topicsOf(st, f.cluster)
 			if !slices.Contains(known, name) {
-				fault = problem(CodeUnknownTopic, "topic %s was never seen in cluster %s", Spell(name), Spell(f.cluster))
+				fault = problem(CodeUnknownTopic, "topic %s was never seen in cluster %s", Shown(name), Spell(f.cluster))
 				fault.Near = texts(nearest(name, known))
 				return
 			}

@@ -35,11 +35,7 @@ func (f *frame) storyOf(in *projection.Incident) string {
 	if in.ReadingSince.Known() {
 		parts = append(parts, "reading since "+clock(in.ReadingSince))
 	}
-	name := Spell(in.Group)
-	if name == "" {
-		name = `""`
-	}
-	story := name + ": " + strings.Join(parts, ", ")
+	story := Shown(in.Group) + ": " + strings.Join(parts, ", ")
 	if in.Replayed > 0 {
 		story += fmt.Sprintf("; %d of %d read again", in.ReadAgain, in.Replayed)
 	}

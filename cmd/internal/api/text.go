@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -24,6 +25,14 @@ func Spell(s string) string {
 		return s
 	}
 	return strconv.Quote(s)
+}
+
+// Shown is [Spell] for a sentence or a table, where the empty text has to be seen.
+func Shown(s string) string {
+	if s == "" {
+		return `""`
+	}
+	return Spell(s)
 }
 
 func plain(s string) bool {
@@ -55,7 +64,7 @@ func ParseText(s string) (string, error) {
 func (t Text) String() string { return Spell(string(t)) }
 
 // MarshalJSON writes the spelling of t.
-func (t Text) MarshalJSON() ([]byte, error) { return json.Marshal(Spell(string(t))) }
+func (t Text) MarshalJSON() ([]byte, error) { return encode(Spell(string(t))) }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (t *Text) UnmarshalJSON(b []byte) error {
@@ -115,4 +124,13 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	}
 	*t = Time{ledger.AtTime(std)}
 	return nil
+}
+
+// encode writes JSON as people read it: what HTML would have escaped stands for itself.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
