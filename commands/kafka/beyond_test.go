@@ -30,6 +30,22 @@ func endBeyond(fake *kafkatest.Fake, end int64) {
 		resp.Topics = append(resp.Topics, topic)
 		return resp, nil, true
 	})
+	// A consumer that begins at a position asks whether its epoch reaches as far.
+	fake.Kafka.ControlKey(int16(kmsg.OffsetForLeaderEpoch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		fake.Kafka.KeepControl()
+		resp := r.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
+		for _, asked := range r.(*kmsg.OffsetForLeaderEpochRequest).Topics {
+			topic := kmsg.NewOffsetForLeaderEpochResponseTopic()
+			topic.Topic = asked.Topic
+			for _, p := range asked.Partitions {
+				partition := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
+				partition.Partition, partition.LeaderEpoch, partition.EndOffset = p.Partition, p.LeaderEpoch, end
+				topic.Partitions = append(topic.Partitions, partition)
+			}
+			resp.Topics = append(resp.Topics, topic)
+		}
+		return resp, nil, true
+	})
 	fake.Kafka.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		fake.Kafka.KeepControl()
 		req := r.(*kmsg.FetchRequest)
