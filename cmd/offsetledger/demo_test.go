@@ -80,10 +80,10 @@ var demoStoryLines = []*regexp.Regexp{
 
 // The whole demo: its lines come in order, somebody moves billing within ten seconds, the
 // questions that it prints have their answers when they are typed, its Kafka is one for any
-// client, and when its time is up it ends and leaves nothing behind.
+// client, billing reads on when it is put back, and Ctrl-C leaves nothing behind.
 func TestDemoFromReadyToPutBack(t *testing.T) {
 	t.Parallel()
-	d := launchDemo(t, "--for", "16s")
+	d := launchDemo(t)
 	d.said("REWIND")
 	require.Less(t, time.Since(d.began), 10*time.Second)
 	d.said("--execute\n")
@@ -124,6 +124,15 @@ func TestDemoFromReadyToPutBack(t *testing.T) {
 	d.said(fmt.Sprintf("billing   put back: 310 -> %s, starts again\n", before))
 	d.readsOn(offsets)
 
+	require.Equal(t, exitInterrupted, d.stop(), "%s", &d.stderr)
+	require.Empty(t, d.stderr.String())
+	require.NoDirExists(t, d.dir)
+}
+
+// A demo that was given a time ends by itself, in the middle of its story, and that is no error.
+func TestDemoEndsWhenItsTimeIsUp(t *testing.T) {
+	t.Parallel()
+	d := launchDemo(t, "--for", "2s")
 	require.Equal(t, exitDone, d.wait(), "%s", &d.stderr)
 	require.Empty(t, d.stderr.String())
 	require.NoDirExists(t, d.dir)
