@@ -138,7 +138,7 @@ func (f *frame) envelope(kind string, from, to ledger.Time) Envelope {
 		Kind: kind, Version: Version, Cluster: f.cluster, AsOf: Time{f.asOf}, Seq: f.seq, present: f.point.IsNow(),
 		Coverage: Coverage{
 			From: Time{from}, To: Time{to}, Began: Time{began}, Gaps: []Gap{}, BehindSeconds: f.behind(),
-			Through: Time{f.cover.Through}, Opaque: f.cover.Opaque, Problem: f.status.Problem,
+			Through: Time{f.through}, Opaque: f.cover.Opaque, Problem: f.status.Problem,
 		},
 	}
 	e.Known, e.Why, e.Coverage.Source = f.sureness()
