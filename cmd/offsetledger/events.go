@@ -69,14 +69,18 @@ func (a *app) events(cmd *cobra.Command, q api.Query, span spanFlags) error {
 	if q.Follow || a.output == outJSONL || a.output == outCSV || a.output == outAWK {
 		return a.streamEvents(cmd.Context(), src, q)
 	}
+	if a.output == outJSON {
+		about, err := src.CopyEvents(cmd.Context(), q, a.stdout)
+		if err == nil {
+			a.coverageNote(&about)
+		}
+		return err
+	}
 	answer, err := src.Events(cmd.Context(), q)
 	if err != nil {
 		return err
 	}
 	a.coverageNote(&answer.Envelope)
-	if a.output == outJSON {
-		return a.printJSON(answer)
-	}
 	t := &table.Table{Columns: eventColumns()}
 	for i := range answer.Rows {
 		t.Row(a.eventLine(&answer.Rows[i])...)

@@ -137,14 +137,18 @@ func (a *app) history(cmd *cobra.Command, q api.Query, h historyFlags) error {
 	if q.Follow || a.output == outJSONL || a.output == outCSV || a.output == outAWK {
 		return a.streamHistory(cmd.Context(), src, q, h.perRow)
 	}
+	if a.output == outJSON {
+		about, err := src.CopyHistory(cmd.Context(), q, a.stdout)
+		if err == nil {
+			a.coverageNote(&about)
+		}
+		return err
+	}
 	answer, err := src.History(cmd.Context(), q)
 	if err != nil {
 		return err
 	}
 	a.coverageNote(&answer.Envelope)
-	if a.output == outJSON {
-		return a.printJSON(answer)
-	}
 	if len(answer.Rows) == 0 {
 		a.nothing(&answer, q)
 		return nil

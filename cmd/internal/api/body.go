@@ -18,7 +18,7 @@ func body(ev *ledger.Event) (json.RawMessage, error) {
 		ev.Membership, ev.TopicInfo, ev.Watermarks, ev.Cursor, ev.Gap, ev.Opaque, ev.Claim, ev.Checkpoint, ev.Operation, ev.Snapshot,
 	} {
 		if v := reflect.ValueOf(payload); !v.IsNil() {
-			return json.Marshal(plainValue(v.Elem()))
+			return encode(plainValue(v.Elem()))
 		}
 	}
 	return json.RawMessage("null"), nil

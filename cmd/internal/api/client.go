@@ -115,16 +115,26 @@ func (c *Client) problemOf(resp *http.Response) error {
 	return fmt.Errorf("%s answers %s and not as offsetledger does: is this its address?", c.URL, resp.Status)
 }
 
+// ask asks for a JSON document.
+func (c *Client) ask(ctx context.Context, path string, q Query) (*http.Response, error) {
+	resp, err := c.do(ctx, path, q, typeJSON)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), typeJSON) {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, c.problemOf(resp)
+}
+
 func get[T any](ctx context.Context, c *Client, path string, q Query) (T, error) {
 	var out T
-	resp, err := c.do(ctx, path, q, typeJSON)
+	resp, err := c.ask(ctx, path, q)
 	if err != nil {
 		return out, err
 	}
 	defer resp.Body.Close()
-	if !strings.HasPrefix(resp.Header.Get("Content-Type"), typeJSON) {
-		return out, c.problemOf(resp)
-	}
 	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
 		return out, fmt.Errorf("read the answer of %s: %w", c.URL, err)
 	}

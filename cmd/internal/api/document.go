@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -34,7 +33,7 @@ var noRows = []byte(`"rows":[]`)
 // document begins the answer that empty, which has no rows, is until there are some.
 func (s *server) document(w http.ResponseWriter, r *http.Request, empty any) (*document, error) {
 	d := &document{w: w, r: r, beat: s.Heartbeat}
-	whole, err := json.Marshal(empty)
+	whole, err := encode(empty)
 	if err != nil {
 		return nil, err
 	}
@@ -49,10 +48,11 @@ func (d *document) row(v any) error {
 	if d.rows++; d.rows > 1 {
 		d.buf.WriteByte(',')
 	}
-	if err := json.NewEncoder(&d.buf).Encode(v); err != nil {
+	row, err := encode(v)
+	if err != nil {
 		return d.fail(err)
 	}
-	d.buf.Truncate(d.buf.Len() - 1) // the end of line
+	d.buf.Write(row)
 	if d.buf.Len() < mostBuffered {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (d *document) fail(err error) error {
 
 // end writes what follows the rows, of an answer that is the one it began with but for that.
 func (d *document) end(answer any) error {
-	whole, err := json.Marshal(answer)
+	whole, err := encode(answer)
 	if err != nil {
 		return d.fail(err)
 	}
@@ -102,7 +102,7 @@ func (d *document) end(answer any) error {
 
 // writeJSON answers with v.
 func writeJSON(w http.ResponseWriter, r *http.Request, v any) error {
-	body, err := json.Marshal(v)
+	body, err := encode(v)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func etag(body []byte, v any) (string, error) {
 	sum := sha256.New()
 	if answer, ok := v.(interface{ envelope() Envelope }); ok {
 		e := answer.envelope()
-		written, err := json.Marshal(e)
+		written, err := encode(e)
 		if err != nil {
 			return "", err
 		}
@@ -142,7 +142,7 @@ func etag(body []byte, v any) (string, error) {
 		if !ok {
 			return "", fmt.Errorf("an answer does not begin with its envelope")
 		}
-		steady, err := json.Marshal(e.steady())
+		steady, err := encode(e.steady())
 		if err != nil {
 			return "", err
 		}

@@ -2,9 +2,7 @@ package api
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"sync"
@@ -25,7 +23,6 @@ type lines struct {
 
 	mu    sync.Mutex // guards what follows
 	buf   *bufio.Writer
-	row   bytes.Buffer
 	err   error // of writing: the client is gone
 	begun bool  // upToDate was called, so that an empty line tells the truth
 }
@@ -36,7 +33,7 @@ const headerEnvelope = "Offsetledger-Envelope"
 
 // lines begins an answer in lines. It is nil if only the headers of one were asked for.
 func (s *server) lines(w http.ResponseWriter, r *http.Request, e Envelope) (*lines, error) {
-	about, err := json.Marshal(e)
+	about, err := encode(e)
 	if err != nil {
 		return nil, err
 	}
@@ -75,18 +72,17 @@ func (l *lines) add(row any) {
 	if l.err != nil {
 		return
 	}
-	l.row.Reset()
-	if err := json.NewEncoder(&l.row).Encode(row); err != nil {
-		l.err = err
+	var line []byte
+	if line, l.err = encode(row); l.err != nil {
 		return
 	}
-	if l.buf.Available() < l.row.Len() {
+	line = append(line, '\n')
+	if l.buf.Available() < len(line) {
 		l.err = extend(l.rc, l.beat)
 	}
-	if l.err != nil {
-		return
+	if l.err == nil {
+		_, l.err = l.buf.Write(line)
 	}
-	_, l.err = l.buf.Write(l.row.Bytes())
 }
 
 // upToDate sends everything, and says that there is no more now.

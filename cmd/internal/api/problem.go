@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 )
@@ -86,6 +85,7 @@ func (p *Problem) write(w http.ResponseWriter) {
 	if p.Status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", "1")
 	}
+	body, _ := encode(p) // nothing in it cannot be encoded
 	w.WriteHeader(p.Status)
-	json.NewEncoder(w).Encode(p) //nolint:errcheck // the client is gone
+	w.Write(append(body, '\n')) //nolint:errcheck // the client is gone
 }
