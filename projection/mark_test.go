@@ -42,6 +42,9 @@ func TestLagIsNotKnownFromAnEndThatNobodyAnswersFor(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, projection.Watermark{LastStable: 100, LogEnd: 100, Told: at(1000), Observed: at(2000), Old: true}, w)
 	require.True(t, lagOf(h.asOf(2500), 1).Known, "as of a moment before")
+	offsets := h.state.Offsets("c", "g")
+	require.Equal(t, projection.Value{At: 130, Exists: true}, offsets[ledger.TopicPartition{Topic: "t", Partition: 0}].HighWatermark)
+	require.False(t, offsets[ledger.TopicPartition{Topic: "t", Partition: 1}].HighWatermark.Exists)
 
 	h.add(watermarksOf(5000, mark(0, 140)))
 	require.Equal(t, projection.Lag{Known: true, Records: 10, Readable: 10}, lagOf(h.state, 1))

@@ -6,7 +6,7 @@ import "github.com/offsetledger/offsetledger/ledger"
 type OffsetInfo struct {
 	Offset        int64        // the next offset to read
 	LeaderEpoch   ledger.Epoch // of the last record before Offset
-	HighWatermark Value        // the end of the partition's log when it was last told; without one there is no lag
+	HighWatermark Value        // the end of the partition's log when it was last told; none if that is old: then there is no lag
 	Metadata      string       // free text of the committer, at most 4,096 bytes in Kafka
 	LastUpdated   ledger.Time  // when Offset came true
 }
@@ -30,7 +30,7 @@ func (s *State) Offsets(cluster, group string) map[ledger.TopicPartition]OffsetI
 			continue
 		}
 		info := OffsetInfo{Offset: p.Committed.At, LeaderEpoch: p.LeaderEpoch, Metadata: p.Metadata, LastUpdated: p.Effective}
-		if w, ok := s.Watermark(cluster, p.Topic, p.Partition); ok && !p.OtherTopic {
+		if w, ok := s.Watermark(cluster, p.Topic, p.Partition); ok && !w.Old && !p.OtherTopic {
 			info.HighWatermark = Value{At: w.LogEnd, Exists: true}
 		}
 		out[ledger.TopicPartition{Topic: p.Topic, Partition: p.Partition}] = info
