@@ -308,13 +308,21 @@ func TestLargeCommits(t *testing.T) {
 	require.ErrorIs(t, err, ledger.ErrTooLarge)
 }
 
+// slow is a log with a slow disk.
+type slow struct{ commands.Log }
+
+func (s slow) Append(ctx context.Context, events []ledger.Event, expects ...ledger.Expect) (ledger.Receipt, error) {
+	time.Sleep(40 * time.Millisecond)
+	return s.Log.Append(ctx, events, expects...)
+}
+
 // Updates come faster than the ledger takes them, for as long as it takes: commits get through
 // all the same, those of the strategy and those that are asked for.
 func TestCommitsGetThroughUnderLoad(t *testing.T) {
 	cfg := config()
 	cfg.Strategy, cfg.FlushEvery = commands.Periodic(5*time.Millisecond), time.Millisecond
 	cfg.BufferLimit = 200_000
-	m := newManager(t, ledgertest.New(t), cfg)
+	m := newManager(t, slow{ledgertest.New(t)}, cfg)
 	stop := run(t, m)
 	done := make(chan struct{})
 	var workers sync.WaitGroup
@@ -333,11 +341,11 @@ func TestCommitsGetThroughUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	for range 5 {
+	for range 2 {
 		before := m.Stats().SuccessfulCommits
 		_, err := m.Commit(t.Context())
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return m.Stats().SuccessfulCommits >= before+3 }, soon, look)
+		require.Eventually(t, func() bool { return m.Stats().SuccessfulCommits > before }, soon, look)
 	}
 	close(done)
 	workers.Wait()

@@ -2,8 +2,8 @@ package commands
 
 import (
 	"context"
-	"errors"
 	"slices"
+	"time"
 
 	"github.com/offsetledger/offsetledger/ledger"
 )
@@ -150,32 +150,52 @@ func (m *Manager) flushAll(ctx context.Context) error {
 	return m.flushTo(ctx, 0)
 }
 
-// enough is called by the update that makes it worthwhile to record. If nobody runs Run it has
-// to do that itself; a failure is for the next to see.
+// enough is called by the update that makes it worthwhile to record. If nobody runs Run, nor
+// writes, it has to do that itself; a failure is for the next to see.
 func (m *Manager) enough() {
 	if m.running.now() {
 		m.wake()
 		return
 	}
-	_ = m.makeRoom() // what failed is in doubt, or still buffered
+	ctx, cancel := context.WithTimeout(context.Background(), m.cfg.LogWait)
+	defer cancel()
+	select {
+	case m.turn <- struct{}{}:
+		defer m.end()
+		_, _ = m.flush(ctx) // what failed is in doubt, or still buffered
+	default:
+	}
 }
 
-// makeRoom records one event of updates, for an update that needs the room.
+// roomWait is how often an update that waits for its turn looks whether there is room already.
+const roomWait = 5 * time.Millisecond
+
+// makeRoom returns when there is room in the budget, recording updates for that if nobody else
+// does. It fails if that takes longer than LogWait: then the ledger counts as away.
 func (m *Manager) makeRoom() error {
 	ctx, cancel := context.WithTimeout(context.Background(), m.cfg.LogWait)
 	defer cancel()
-	if err := m.begin(ctx); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
+	for {
+		step, cancel := context.WithTimeout(ctx, roomWait)
+		err := m.begin(step)
+		cancel()
+		switch {
+		case err == nil:
+			defer m.end()
+			if m.budget.used.Load() < m.budget.limit {
+				return nil
+			}
+			_, err := m.flush(ctx)
+			return err
+		case m.budget.used.Load() < m.budget.limit:
+			return nil
+		case ctx.Err() != nil:
 			m.away.Store(true) // whoever has the turn gets no answer
+			return err
+		case m.stop() != nil:
+			return err
 		}
-		return err
 	}
-	defer m.end()
-	if m.budget.used.Load() < m.budget.enough {
-		return nil // somebody else has made it
-	}
-	_, err := m.flush(ctx)
-	return err
 }
 
 // keepUpdates puts updates of an event that was not stored into an event of their own.
