@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -63,6 +64,11 @@ func (c *cell) moved() ledger.Time {
 		return ledger.Time{}
 	}
 	return ledger.AtMillis(ms - int64(c.still))
+}
+
+// stay notes that the offset was committed again at a moment.
+func (c *cell) stay(at ledger.Time) {
+	c.still = uint32(min(int64(c.still)+min(elapsed(c.effective, at), math.MaxUint32), math.MaxUint32))
 }
 
 // groupTopic holds a group's partitions of one topic, sorted by partition. A sorted slice

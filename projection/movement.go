@@ -61,10 +61,9 @@ func (f *folding) forward(cl *cell, r *ledger.Offset, at ledger.Time, who *Who) 
 	if who.Kind == WhoNoMember && f.g.members.everMember {
 		return MovementJump, "no member of the group made it"
 	}
-	moved := r.At - cl.at
-	span := cl.span(at)
-	seen := int64(cl.rate)
-	if most := jumpFactor * max(seen, jumpFloor) * span / 1000; cl.samples >= jumpSamples && moved > most && !told(f.source) {
+	moved, span, seen := r.At-cl.at, cl.span(at), cl.rate
+	if cl.tooFast(moved, span) && !told(f.source) {
+		most := cl.most(span)
 		fresh := f.unread(cl, r)
 		// Once is a jump. Twice in a row is a reader that catches up.
 		if fresh > most && !cl.has(flagFast) {
@@ -76,10 +75,7 @@ func (f *folding) forward(cl *cell, r *ledger.Offset, at ledger.Time, who *Who) 
 		}
 	}
 	cl.flags &^= flagFast
-	if moved > seen*span/1000 {
-		cl.rate = uint32(min(min(moved, math.MaxInt64/1000)*1000/span, rateMost))
-	}
-	cl.sampled()
+	cl.learn(moved, span)
 	return MovementAdvance, ""
 }
 
@@ -88,8 +84,21 @@ func (c *cell) span(at ledger.Time) int64 {
 	return min(max(elapsed(c.effective, at), jumpSpan), jumpSpanMost)
 }
 
-// sampled counts a forward move.
-func (c *cell) sampled() {
+// most is how many offsets can have been read in so many milliseconds.
+func (c *cell) most(span int64) int64 {
+	return jumpFactor * max(int64(c.rate), jumpFloor) * span / 1000
+}
+
+// tooFast reports whether more was moved in a span than can have been read.
+func (c *cell) tooFast(moved, span int64) bool {
+	return c.samples >= jumpSamples && moved > c.most(span)
+}
+
+// learn notes how fast the partition was read.
+func (c *cell) learn(moved, span int64) {
+	if moved > int64(c.rate)*span/1000 {
+		c.rate = uint32(min(min(moved, math.MaxInt64/1000)*1000/span, rateMost))
+	}
 	if c.samples < math.MaxUint8 {
 		c.samples++
 	}

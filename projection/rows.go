@@ -1,7 +1,6 @@
 package projection
 
 import (
-	"math"
 	"slices"
 
 	"github.com/google/uuid"
@@ -194,7 +193,7 @@ func (f *folding) set(cl *cell, r *ledger.Offset, at ledger.Time) {
 	} else if cl.at != r.At {
 		cl.still = 0
 	} else {
-		cl.still = uint32(min(int64(cl.still)+min(elapsed(cl.effective, at), math.MaxUint32), math.MaxUint32))
+		cl.stay(at)
 	}
 	if id := f.t.idIndex(r.TopicID); id == 0 || id != cl.topicID {
 		cl.flags &^= flagOldTopic
