@@ -101,7 +101,14 @@ func (m *Manager) Delivered(topic string, partition int32, offset int64, epoch l
 // all that were delivered before it are done too, that is an update of the partition. It fails
 // as [Manager.UpdateOffset] does, and with [ErrNotDelivered].
 func (m *Manager) DoneOffset(topic string, partition int32, offset int64) error {
-	return m.update(&report{Update: Update{Topic: topic, Partition: partition, Offset: offset}, logEnd: unknownEnd, record: true})
+	return m.DoneAt(topic, partition, offset, time.Time{})
+}
+
+// DoneAt is DoneOffset of a record with an event time, for OnWatermark; the zero time is unknown.
+// The update that follows has the latest event time of the records that it is about.
+func (m *Manager) DoneAt(topic string, partition int32, offset int64, eventTime time.Time) error {
+	u := Update{Topic: topic, Partition: partition, Offset: offset, EventTime: eventTime}
+	return m.update(&report{Update: u, logEnd: unknownEnd, record: true})
 }
 
 // done makes of a record that is done the update that follows from it. It is false if none
@@ -111,7 +118,7 @@ func (c *cell) done(r *report) (bool, error) {
 		return false, fmt.Errorf("record %d of %s/%d is done: %w", r.Offset, c.tp.Topic, c.tp.Partition, ErrNotDelivered)
 	}
 	before, had := c.tracker.Committable()
-	if err := c.tracker.Done(r.Offset); err != nil {
+	if err := c.tracker.DoneAt(r.Offset, ledger.AtTime(r.EventTime)); err != nil {
 		return false, fmt.Errorf("%s/%d: %w", c.tp.Topic, c.tp.Partition, err)
 	}
 	now, ok := c.tracker.Committable()
@@ -119,6 +126,7 @@ func (c *cell) done(r *report) (bool, error) {
 		return false, nil
 	}
 	r.Offset, r.LeaderEpoch = now.Next, now.LeaderEpoch
+	r.EventTime, _ = now.EventTime.Std()
 	return true, nil
 }
 

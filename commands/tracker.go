@@ -18,6 +18,9 @@ var ErrNotDelivered = errors.New("never delivered")
 type Position struct {
 	Next        int64        // the offset to read next
 	LeaderEpoch ledger.Epoch // of the last record before Next
+	// EventTime is the latest event time of the records that the position passed when it last
+	// moved, of those that were told; unknown if none was.
+	EventTime ledger.Time
 }
 
 // Stuck is the record that keeps the position from moving on.
@@ -60,6 +63,7 @@ type span struct {
 	first, last int64
 	since       int64        // in flight: when its first record was delivered, nanoseconds
 	epoch       ledger.Epoch // of its last record
+	latest      ledger.Time  // done: the latest event time of its records
 	done        bool
 }
 
@@ -134,7 +138,10 @@ func (t *Tracker) forget(offset int64) {
 // Done notes that the application is done with the record at offset: the record's own offset,
 // not the one after it. What is done already, and what lies before the first record that was
 // delivered, is ignored; any other record that was never delivered is [ErrNotDelivered].
-func (t *Tracker) Done(offset int64) error {
+func (t *Tracker) Done(offset int64) error { return t.DoneAt(offset, ledger.Time{}) }
+
+// DoneAt is Done of a record with an event time.
+func (t *Tracker) DoneAt(offset int64, eventTime ledger.Time) error {
 	if !t.seen || offset > t.last {
 		return fmt.Errorf("record %d is done: %w", offset, ErrNotDelivered)
 	}
@@ -149,20 +156,20 @@ func (t *Tracker) Done(offset int64) error {
 		return nil
 	}
 	t.inFlight--
-	t.take(i, offset)
+	t.take(i, offset, eventTime)
 	return nil
 }
 
 // take makes the record at offset, in flight in span i, a done one, in one span with what is
 // done beside it.
-func (t *Tracker) take(i int, offset int64) {
+func (t *Tracker) take(i int, offset int64, eventTime ledger.Time) {
 	s := t.spans[i]
+	done := span{first: offset, last: offset, epoch: s.epoch, latest: eventTime, done: true}
 	if i == 0 && s.first == offset && offset < s.last { // the common case moves no memory
-		t.reach(offset, s.epoch)
+		t.reach(&done)
 		t.spans[0].first++
 		return
 	}
-	done := span{first: offset, last: offset, epoch: s.epoch, done: true}
 	from, to := i, i+1
 	var parts [3]span
 	n := 0
@@ -172,10 +179,11 @@ func (t *Tracker) take(i int, offset int64) {
 		n++
 	} else if i > 0 && t.spans[i-1].done {
 		from--
-		done.first = t.spans[from].first
+		done.first, done.latest = t.spans[from].first, ledger.MaxTime(done.latest, t.spans[from].latest)
 	}
 	if offset == s.last && to < len(t.spans) && t.spans[to].done {
 		done.last, done.epoch = t.spans[to].last, t.spans[to].epoch
+		done.latest = ledger.MaxTime(done.latest, t.spans[to].latest)
 		to++
 	}
 	parts[n] = done
@@ -187,7 +195,7 @@ func (t *Tracker) take(i int, offset int64) {
 	}
 	t.spans = slices.Replace(t.spans, from, to, parts[:n]...)
 	if t.spans[0].done {
-		t.reach(t.spans[0].last, t.spans[0].epoch)
+		t.reach(&t.spans[0])
 		t.dropFirst()
 	}
 }
@@ -204,9 +212,9 @@ func (t *Tracker) dropFirst() {
 	t.spans = slices.Delete(t.spans, 0, 1)
 }
 
-// reach moves the prefix to the end of the record last.
-func (t *Tracker) reach(last int64, epoch ledger.Epoch) {
-	t.prefix, t.any = Position{last + 1, epoch}, true
+// reach moves the prefix over a span that is done.
+func (t *Tracker) reach(s *span) {
+	t.prefix, t.any = Position{s.last + 1, s.epoch, s.latest}, true
 	t.floor = t.prefix.Next
 }
 

@@ -129,6 +129,22 @@ func TestPositionHasTheEpochOfTheRecordBeforeIt(t *testing.T) {
 	require.Equal(t, commands.Position{Next: 7, LeaderEpoch: ledger.EpochOf(4)}, p)
 }
 
+// A watermark lets a commit go when no record that it covers is later: the position says what
+// the latest of those is that it came over.
+func TestPositionHasTheLatestEventTimeOfItsStep(t *testing.T) {
+	var tr commands.Tracker
+	deliver(&tr, 0, 1, 2, 3, 5)
+	at := ledger.AtMillis
+	for _, step := range []struct{ offset, time, next, latest int64 }{
+		{0, 100, 1, 100}, {2, 900, 1, 100}, {3, 200, 1, 100}, {1, 300, 4, 900}, {5, 400, 6, 400},
+	} {
+		require.NoError(t, tr.DoneAt(step.offset, at(step.time)))
+		p, ok := tr.Committable()
+		require.True(t, ok)
+		require.Equal(t, commands.Position{Next: step.next, LeaderEpoch: ledger.EpochOf(1), EventTime: at(step.latest)}, p)
+	}
+}
+
 // A rebalance takes the partition away and gives it back: what was not committed comes again.
 // Records still in flight are waited for once; those that are done stay done.
 func TestRedeliveryChangesNothing(t *testing.T) {

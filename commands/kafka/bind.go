@@ -61,14 +61,14 @@ func Opts(m *commands.Manager, b Bind) []kgo.Opt {
 	}
 }
 
-// Done notes that the application is done with a record. Commits never cover it before all that
-// were polled before it are done too.
+// Done notes that the application is done with a record, whose timestamp is its event time.
+// Commits never cover it before all that were polled before it are done too.
 //
 // It is a function beside the manager and not a method of it, since package commands knows no
 // Kafka client. A record of a partition that has been taken away meanwhile is
 // [commands.ErrNotOwned]: whoever owns it now gets the record again, and there is nothing to do.
 func Done(m *commands.Manager, r *kgo.Record) error {
-	return m.DoneOffset(r.Topic, r.Partition, r.Offset)
+	return m.DoneAt(r.Topic, r.Partition, r.Offset, r.Timestamp)
 }
 
 // consumer is the bond between one client and its manager.

@@ -285,6 +285,33 @@ func TestCAP18TheAnswerCountsNotTheRequest(t *testing.T) {
 	}
 }
 
+// On watermark, records that workers finish out of order are committed as far as the timestamps of
+// all of them lie before it.
+func TestCMT02WatermarkOverRecordsDoneInAnyOrder(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 1}})
+	client, err := kgo.NewClient(fake.Options(kgo.DefaultProduceTopic("orders"))...)
+	require.NoError(t, err)
+	defer client.Close()
+	noon := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
+	for _, minute := range []int{1, 9, 3, 4} {
+		require.NoError(t, client.ProduceSync(t.Context(), &kgo.Record{Timestamp: at(minute), Value: []byte("x")}).FirstErr())
+	}
+	p := startPod(t, fake, ledgertest.New(t), "billing", "orders", podConfig{manager: commands.Config{Strategy: commands.OnWatermark()}})
+	records := p.poll(4)
+	p.done(records[0], records[2], records[1], records[3])
+	for _, c := range []struct {
+		watermark int
+		committed bool
+		want      int64
+	}{{0, false, -1}, {5, true, 1}, {8, false, 1}, {9, true, 4}} {
+		committed, err := p.m.NotifyWatermark(t.Context(), at(c.watermark))
+		require.NoError(t, err)
+		require.Equal(t, c.committed, committed, "minute %d", c.watermark)
+		require.Equal(t, c.want, committedAt(t, fake, "billing", "orders", 0))
+	}
+}
+
 // Somebody reset the group on purpose while the consumer was away: it begins there, whatever
 // the ledger says.
 func TestStartFromBrokerHonoursAReset(t *testing.T) {
