@@ -50,7 +50,7 @@ type Asked struct {
 	// Now is the present; for a sequence, the append time of its record.
 	Now ledger.Time
 	// Through, if known, is how far capture has come, for callers that know better than the
-	// last cursor of the state. For a sequence nobody does: what counts is what was known then.
+	// last cursor of the state. For a sequence it is how long the answer is known to have held.
 	Through ledger.Time
 }
 

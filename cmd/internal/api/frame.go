@@ -25,6 +25,7 @@ type frame struct {
 	cover   projection.Coverage // of the whole log, whatever moment is asked for
 	through ledger.Time         // up to which what is said never changes, by all that is stored
 	point   replay.Point        // resolved
+	held    ledger.Time         // by sequence: up to which what the group had then is known to have stayed so
 	asOf    ledger.Time
 	seq     uint64           // last sequence that was taken into account
 	sure    projection.Known // how sure the answer is as a whole; each row says it for itself

@@ -7,12 +7,15 @@ import (
 
 // asked is the moment that the answer is about, as the fold wants to know it. As of a time,
 // final is only what capture has stored that it is complete; of the present, a capture that
-// runs here knows better than what it has stored.
+// runs here knows better than what it has stored. What a group had at a sequence may have been
+// true for longer than was known then.
 func (f *frame) asked() projection.Asked {
 	q := projection.Asked{Time: f.point.Time, Now: f.asOf}
 	switch {
 	case f.point.Time.Known():
 		q.Through = f.through
+	case f.point.Seq != 0:
+		q.Through = f.held
 	case f.point.IsNow() && f.status.BehindKnown && f.status.Problem == "":
 		q.Through = ledger.MaxTime(f.now.Add(-f.status.Behind), f.through)
 	}

@@ -60,7 +60,14 @@ func (s *server) at(ctx context.Context, f *frame, q Query) error {
 		return err
 	}
 	f.seq, f.asOf = p.Seq, ledger.AtTime(rec.Appended)
-	return nil
+	if f.group == nil {
+		return nil
+	}
+	held, followed, err := replay.HeldUntil(ctx, s.Log, f.cluster, *f.group, p.Seq)
+	if f.held = held; !followed {
+		f.held = f.through
+	}
+	return err
 }
 
 // read calls read with the state of the moment that q asks for, and settles what f says of

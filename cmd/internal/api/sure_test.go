@@ -35,6 +35,12 @@ func TestBySequenceTheRecordThatStandsThereSaysNothing(t *testing.T) {
 		require.Equal(t, "exact", g.Rows[0].Known)
 		require.Equal(t, "exact", g.Known)
 	}
+	// That nothing of the group was missed shows when its own partition has been read on.
+	s.Cursor()
+	g, err := d.Group(t.Context(), api.Query{Group: ptr("g"), At: ledgerPoint(marks)})
+	require.NoError(t, err)
+	require.Equal(t, "exact", g.Rows[0].Known)
+	require.Equal(t, "exact", g.Known)
 }
 
 // In a ledger that offset managers alone write there is nothing to wait for: the answer as a
