@@ -20,6 +20,7 @@ func (s *service) serveHTTP(ctx context.Context) error {
 			Log: questioned{s.log, s}, View: s.view, Status: s.status, Ledger: ledgerReport(s.log), Hosts: hostsOf(s.listener.Addr()), Logger: s.logger,
 		}),
 		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 	}

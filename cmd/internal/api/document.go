@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,10 +66,7 @@ func (d *document) send() error {
 		d.begun = true
 		d.w.Header().Set("Content-Type", typeJSON)
 	}
-	if err := extend(http.NewResponseController(d.w), d.beat); err != nil {
-		return d.fail(err)
-	}
-	if _, err := d.w.Write(d.buf.Bytes()); err != nil {
+	if err := send(d.w, d.beat, d.buf.Bytes()); err != nil {
 		return d.fail(err)
 	}
 	d.buf.Reset()
@@ -97,21 +95,21 @@ func (d *document) end(answer any) error {
 		d.buf.WriteByte('\n')
 		return d.send()
 	}
-	return writeBody(d.w, d.r, d.buf.Bytes(), answer)
+	return writeBody(d.w, d.r, d.beat, d.buf.Bytes(), answer)
 }
 
 // writeJSON answers with v.
-func writeJSON(w http.ResponseWriter, r *http.Request, v any) error {
+func (s *server) writeJSON(w http.ResponseWriter, r *http.Request, v any) error {
 	body, err := encode(v)
 	if err != nil {
 		return err
 	}
-	return writeBody(w, r, body, v)
+	return writeBody(w, r, s.Heartbeat, body, v)
 }
 
 // writeBody answers with a body, which is v but perhaps for its rows, or says that whoever
 // asks has it already.
-func writeBody(w http.ResponseWriter, r *http.Request, body []byte, v any) error {
+func writeBody(w http.ResponseWriter, r *http.Request, beat time.Duration, body []byte, v any) error {
 	tag, err := etag(body, v)
 	if err != nil {
 		return err
@@ -124,7 +122,22 @@ func writeBody(w http.ResponseWriter, r *http.Request, body []byte, v any) error
 	}
 	h.Set("Content-Type", typeJSON)
 	h.Set("Content-Length", strconv.Itoa(len(body)+1))
-	w.Write(append(body, '\n')) //nolint:errcheck // the client is gone
+	send(w, beat, append(body, '\n')) //nolint:errcheck // the client is gone
+	return nil
+}
+
+// send writes b in pieces, none of which may take long: whoever does not read is not waited for,
+// whoever reads slowly is.
+func send(w http.ResponseWriter, beat time.Duration, b []byte) error {
+	rc := http.NewResponseController(w)
+	for piece := range slices.Chunk(b, 32<<10) {
+		if err := extend(rc, beat); err != nil {
+			return err
+		}
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -31,7 +31,7 @@ func (s *server) group(w http.ResponseWriter, r *http.Request, q Query) error {
 	}
 	answer.Envelope = f.envelope("group", f.asOf, f.asOf)
 	answer.LastIncident = s.lastIncident(f, *q.Group)
-	return writeJSON(w, r, answer)
+	return s.writeJSON(w, r, answer)
 }
 
 // present returns the partitions that a group has now; a group that was never seen is a

@@ -34,7 +34,7 @@ func (s *server) groups(w http.ResponseWriter, r *http.Request, q Query) error {
 		return fault
 	}
 	answer.Rows, answer.Next = append([]GroupRow{}, rows[from:to]...), next
-	return writeJSON(w, r, answer)
+	return s.writeJSON(w, r, answer)
 }
 
 // page cuts the rows that a query asks for. The cursor of such a list is a position.

@@ -58,7 +58,7 @@ func (s *server) incidents(w http.ResponseWriter, r *http.Request, q Query) erro
 	}
 	answer.Envelope = f.envelope("incidents", sel.since.Time, sel.until.Time)
 	answer.Coverage.reachesTo(since)
-	return writeJSON(w, r, answer)
+	return s.writeJSON(w, r, answer)
 }
 
 // reachesTo says that of what was before a moment something is missing here; none if that is
@@ -118,7 +118,7 @@ func (s *server) incident(w http.ResponseWriter, r *http.Request, q Query) error
 		}
 		answer.Rows = append(answer.Rows, row)
 	}
-	return writeJSON(w, r, answer)
+	return s.writeJSON(w, r, answer)
 }
 
 // foundAgain looks for incidents that the view does not hold, since they are very old.

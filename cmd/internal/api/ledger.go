@@ -42,5 +42,5 @@ func (s *server) ledger(w http.ResponseWriter, r *http.Request, _ Query) error {
 		return err
 	}
 	l.Kind, l.Version = "ledger", Version
-	return writeJSON(w, r, l)
+	return s.writeJSON(w, r, l)
 }

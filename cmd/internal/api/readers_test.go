@@ -2,6 +2,8 @@ package api_test
 
 import (
 	"context"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -96,4 +98,27 @@ func TestTheHeadersOfAStreamAreNoStream(t *testing.T) {
 	require.Empty(t, body)
 	_, body = d.get(t, "/api/v1/events")
 	require.Equal(t, int64(len(body)), resp.ContentLength)
+}
+
+// A client that asks for much and reads nothing is given up, and its place with it.
+func TestWhoDoesNotReadIsNotWaitedFor(t *testing.T) {
+	d := start(t, func(c *api.Config) {
+		c.Questions = 1
+		c.Heartbeat = 100 * time.Millisecond
+	})
+	_, err := d.ledger.Append(t.Context(), []ledger.Event{wide(t, 1, 25000)})
+	require.NoError(t, err)
+	for _, path := range []string{"/api/v1/group?group=g&at=seq:1", "/api/v1/history", "/api/v1/history?follow=1"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(d.URL, "http://"))
+		require.NoError(t, err)
+		_, err = io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		require.NoError(t, err)
+		_, err = conn.Read(make([]byte, 1)) // it is being answered
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			resp, _ := d.get(t, "/api/v1/events?limit=1")
+			return resp.StatusCode == http.StatusOK
+		}, 20*time.Second, 10*time.Millisecond, path)
+		require.NoError(t, conn.Close())
+	}
 }

@@ -193,7 +193,7 @@ func (s *server) health(w http.ResponseWriter, r *http.Request, _ Query) error {
 	if p := s.Status().Problem; p != "" {
 		return problem(CodeUnhealthy, "%s", p)
 	}
-	return writeJSON(w, r, map[string]string{"status": "ok"})
+	return s.writeJSON(w, r, map[string]string{"status": "ok"})
 }
 
 // ready answers whether the daemon can be relied on: its capture has caught up with what was
@@ -202,7 +202,7 @@ func (s *server) ready(w http.ResponseWriter, r *http.Request, _ Query) error {
 	st := s.Status()
 	switch {
 	case st.Ready:
-		return writeJSON(w, r, map[string]string{"status": "ready"})
+		return s.writeJSON(w, r, map[string]string{"status": "ready"})
 	case st.Problem != "":
 		return problem(CodeNotReady, "not ready: %s", st.Problem)
 	case !st.Capturing:
