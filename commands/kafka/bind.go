@@ -136,7 +136,7 @@ func (c *consumer) lost(ctx context.Context, client *kgo.Client, partitions map[
 }
 
 func (c *consumer) warn(what string, err error) {
-	c.cfg.Logger.Warn("bound consumer cannot "+what, "cluster", c.cfg.Cluster, "group", c.cfg.Group, "error", err)
+	c.cfg.Logger.Warn("a bound consumer failed", "to", what, "cluster", c.cfg.Cluster, "group", c.cfg.Group, "error", err)
 }
 
 func list(partitions map[string][]int32) []ledger.TopicPartition {

@@ -186,7 +186,7 @@ func TestCMT05RevokedWithWorkInFlight(t *testing.T) {
 	})
 	records := a.poll(10)
 	a.done(records[:4]...)
-	a.Client.ForceRebalance()
+	a.ForceRebalance()
 	leaving := make(chan struct{})
 	go func() { defer close(leaving); a.LeaveGroup() }()
 	<-revoked
