@@ -17,7 +17,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/offsetledger/offsetledger/commands/kafka/kafkatest"
 	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/ledger/ledgertest"
 )
 
 // fakeKafka is a fake cluster with a client and one thing to do it with.
@@ -340,6 +342,43 @@ func failPartition(req *kmsg.ListOffsetsRequest, topic string, partition int32) 
 		resp.Topics = append(resp.Topics, rt)
 	}
 	return resp
+}
+
+// Of two partitions of a group the brokers stop to answer for one. Its lag is not known from
+// then on, that of the other is; when they answer again both are.
+func TestLagWhileBrokersDoNotAnswer(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{Partitions: 1, Topics: map[string]int32{"t": 2}})
+	var failing atomic.Bool
+	fake.Kafka.ControlKey(int16(kmsg.ListOffsets), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		fake.Kafka.KeepControl()
+		req := r.(*kmsg.ListOffsetsRequest)
+		if !failing.Load() || req.Topics[0].Topic != "t" {
+			return nil, nil, false
+		}
+		return failPartition(req, "t", 1), nil, true
+	})
+	log := ledgertest.New(t)
+	r := capture(t, fake, log, nil)
+	require.NoError(t, fake.Commit(t.Context(), "g", "t", map[int32]int64{0: 0, 1: 0}))
+	require.NoError(t, fake.Sync(t.Context()))
+	known := func(zero, one bool) {
+		t.Helper()
+		r.eventually(func(Status) bool {
+			s := folded(t, log)
+			for p, want := range []bool{zero, one} {
+				at, ok := s.Partition("c", "g", "t", int32(p))
+				if !ok || s.Lag("c", &at).Known != want {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	known(true, true)
+	failing.Store(true)
+	known(true, false)
+	failing.Store(false)
+	known(true, true)
 }
 
 // A topic is deleted only when it has been missing twice; made again, it has another id.
