@@ -109,8 +109,10 @@ func (f *folding) cell(i int) *cell {
 func (f *folding) newCell(i, at int) *cell {
 	r := &f.ev.Offsets[i]
 	more := 0
-	for k := i + 1; k < len(f.ev.Offsets) && f.ev.Offsets[k].Topic == r.Topic; k++ {
-		more++
+	if len(f.t.cells) == cap(f.t.cells) { // else there is room, and to count for every row is quadratic
+		for k := i + 1; k < len(f.ev.Offsets) && f.ev.Offsets[k].Topic == r.Topic; k++ {
+			more++
+		}
 	}
 	cl := f.t.insert(at, r.Partition, more)
 	cl.topicID = f.t.idIndex(r.TopicID)
