@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/offsetledger/offsetledger/commands"
+	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/ledger/embedded"
 	"github.com/offsetledger/offsetledger/ledger/stream"
 )
@@ -59,4 +60,85 @@ func Example() {
 	// restored 1 <nil>
 	// 1215 true
 	// true
+}
+
+// An application marks a moment, goes on, and goes back to it on purpose. The history keeps all
+// of it.
+func ExampleManager_Checkpoint() {
+	ctx := context.Background()
+	log, closeLog := openLog(ctx)
+	defer closeLog()
+	m, err := commands.NewManager(ctx, log, commands.Config{Cluster: "prod", Group: "billing", Strategy: commands.Manual()})
+	if err != nil {
+		panic(err)
+	}
+	commit := func(at int64) {
+		if err := m.UpdateOffset("orders", 0, at); err != nil {
+			panic(err)
+		}
+		if _, err := m.Commit(ctx); err != nil {
+			panic(err)
+		}
+	}
+	commit(100)
+	if _, err := m.Checkpoint(ctx, "before the migration"); err != nil {
+		panic(err)
+	}
+	commit(250)
+	fmt.Println(m.UpdateOffset("orders", 0, 100))
+	n, err := m.RestoreCheckpoint(ctx, "before the migration")
+	fmt.Println("set back", n, err)
+	fmt.Println(m.Offset("orders", 0))
+	// Output:
+	// update orders/0 to 100: 250 is committed; use ResetOffset to go back on purpose
+	// set back 1 <nil>
+	// 100 true
+}
+
+// Workers finish records in any order. What is committed is what is done without a gap, over
+// the records that there are: offsets 12 to 14 were compacted away.
+func ExampleManager_DoneOffset() {
+	ctx := context.Background()
+	log, closeLog := openLog(ctx)
+	defer closeLog()
+	m, err := commands.NewManager(ctx, log, commands.Config{Cluster: "prod", Group: "billing", Strategy: commands.Manual()})
+	if err != nil {
+		panic(err)
+	}
+	for _, record := range []int64{10, 11, 15} {
+		if err := m.Delivered("orders", 0, record, ledger.EpochOf(3)); err != nil {
+			panic(err)
+		}
+	}
+	for _, record := range []int64{15, 10, 11} {
+		if err := m.DoneOffset("orders", 0, record); err != nil {
+			panic(err)
+		}
+		info, ok := m.Pending()[ledger.TopicPartition{Topic: "orders"}]
+		fmt.Println("done", record, "next", info.Offset, ok)
+	}
+	// Output:
+	// done 15 next 0 false
+	// done 10 next 11 true
+	// done 11 next 16 true
+}
+
+// openLog makes a ledger in a temporary directory.
+func openLog(ctx context.Context) (*stream.Log, func()) {
+	dir, err := os.MkdirTemp("", "ledger")
+	if err != nil {
+		panic(err)
+	}
+	srv, err := embedded.Start(ctx, embedded.Config{Dir: dir})
+	if err != nil {
+		panic(err)
+	}
+	log, err := stream.Create(ctx, srv.Conn(), stream.Config{})
+	if err != nil {
+		panic(err)
+	}
+	return log, func() {
+		srv.Close()
+		os.RemoveAll(dir)
+	}
 }
