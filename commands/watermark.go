@@ -61,8 +61,7 @@ func (s upTo) pick(c *cell) (mark, int, bool) {
 //
 // It returns whether something was committed. A watermark that is not later than one before
 // commits nothing; one whose commit failed can be told again. The manager's strategy has to be
-// [OnWatermark]; with records that workers finish out of order, report what
-// [Manager.DoneOffset] reports.
+// [OnWatermark]. For records that workers finish out of order there is [Manager.DoneAt].
 func (m *Manager) NotifyWatermark(ctx context.Context, t time.Time) (bool, error) {
 	if m.cfg.Strategy.kind != strategyOnWatermark {
 		return false, fmt.Errorf("%w: watermark: %w", ErrInvalid, errStrategy)
