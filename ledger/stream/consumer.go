@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -68,9 +69,11 @@ type delivery struct {
 }
 
 func (l *Log) newConsumer(ctx context.Context, from uint64, f ledger.Filter) (*consumer, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	asking, cancel := outlasting(ctx)
 	defer cancel()
-	made, err := l.js.CreateConsumer(ctx, l.cfg.Name, jetstream.ConsumerConfig{
+	name := "read-" + uuid.NewString()
+	_, err := l.js.CreateConsumer(asking, l.cfg.Name, jetstream.ConsumerConfig{
+		Name:              name,
 		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:       from,
 		AckPolicy:         jetstream.AckNonePolicy,
@@ -80,11 +83,15 @@ func (l *Log) newConsumer(ctx context.Context, from uint64, f ledger.Filter) (*c
 		MemoryStorage:     true,
 		Replicas:          1,
 	})
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
+		l.dropConsumer(name) // perhaps only the answer got lost
 		return nil, known(err)
 	}
 	c := &consumer{
-		log: l, name: made.CachedInfo().Name,
+		log: l, name: name,
 		inbox:  make(chan *nats.Msg, 2*window), // beside the messages there is room for signs of life
 		status: l.nc.StatusChanged(nats.RECONNECTING, nats.CONNECTED, nats.CLOSED),
 		quiet:  time.NewTimer(silence),
@@ -101,15 +108,34 @@ func (l *Log) newConsumer(ctx context.Context, from uint64, f ledger.Filter) (*c
 	return c, nil
 }
 
+// leavingTime is how long the answer to a request for a consumer is waited for after whoever
+// asked has gone: only then can be removed what would otherwise stay for unusedFor.
+const leavingTime = time.Second
+
+// outlasting is a context for a request that ends leavingTime after ctx.
+func outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	forget := context.AfterFunc(ctx, func() { time.AfterFunc(leavingTime, cancel) })
+	return longer, func() {
+		forget()
+		cancel()
+	}
+}
+
 // close ends the subscription and removes the consumer from the server, without waiting for
 // it to say so: what is left behind goes by itself.
 func (c *consumer) close() {
 	c.quiet.Stop()
 	c.log.nc.RemoveStatusListener(c.status)
 	if c.sub != nil {
-		c.sub.Unsubscribe()                                                         //nolint:errcheck // the connection may be gone
-		c.log.nc.Publish("$JS.API.CONSUMER.DELETE."+c.log.cfg.Name+"."+c.name, nil) //nolint:errcheck // as above
+		c.sub.Unsubscribe() //nolint:errcheck // the connection may be gone
 	}
+	c.log.dropConsumer(c.name)
+}
+
+// dropConsumer asks the server to remove a consumer, and does not wait for that.
+func (l *Log) dropConsumer(name string) {
+	l.nc.Publish("$JS.API.CONSUMER.DELETE."+l.cfg.Name+"."+name, nil) //nolint:errcheck // the connection may be gone
 }
 
 // ask keeps the window full.

@@ -211,14 +211,15 @@ func (r *reader) idle(ctx context.Context) error {
 	return nil
 }
 
-// passing reports whether err is one of a server that may come back.
+// passing reports whether err is one of a server that may come back, or that has no consumer to
+// grant until somebody else has done with one.
 func passing(err error) bool {
 	var api *jetstream.APIError
 	switch {
 	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrReplaced), errors.Is(err, ErrNoJetStream):
 		return false
 	case errors.As(err, &api):
-		return api.Code == 503
+		return api.Code == 503 || api.ErrorCode == jetstream.JSErrCodeMaximumConsumersLimit
 	}
 	return isTransport(err)
 }
