@@ -37,6 +37,7 @@ type cell struct {
 	hasLogStart, hasLogEnd bool
 
 	waits   []wait // OnWatermark: what pending came through, oldest first
+	stride  int    // how many updates one wait stands for, if there are many
 	tracker *Tracker
 }
 

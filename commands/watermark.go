@@ -12,13 +12,14 @@ import (
 // wait is an offset that may be committed once the watermark has come to until: the latest
 // event time of all updates up to it. Updates without event time wait for none.
 type wait struct {
-	mark  mark
-	until int64 // milliseconds
+	mark    mark
+	until   int64 // milliseconds
+	updates int   // that it stands for, of those that moved until
 }
 
-// maxWaits bounds the waits of one partition. Beyond it every other one is left out, which
-// holds some commits back a little and lets none go early.
-const maxWaits = 1 << 14
+// maxWaits bounds the waits of one partition. When there are as many, two become one, and so do
+// those that come from then on: commits are held back by a little, and none goes early.
+const maxWaits = 1 << 12
 
 // addWait notes that pending has to wait for the watermark. The caller holds c.mu.
 func (c *cell) addWait(eventTime ledger.Time) {
@@ -26,18 +27,29 @@ func (c *cell) addWait(eventTime ledger.Time) {
 	if ms, ok := eventTime.Millis(); ok {
 		until = ms
 	}
-	if n := len(c.waits); n > 0 && until <= c.waits[n-1].until {
+	n := len(c.waits)
+	if n < maxWaits/4 {
+		c.stride = 1
+	}
+	if n > 0 && until <= c.waits[n-1].until {
 		c.waits[n-1].mark = c.pending
 		return
 	}
-	if len(c.waits) == maxWaits {
-		thinned := make([]wait, 0, maxWaits)
-		for i := 1; i < len(c.waits); i += 2 {
-			thinned = append(thinned, c.waits[i])
-		}
-		c.waits = thinned
+	if n > 0 && c.waits[n-1].updates < c.stride {
+		last := &c.waits[n-1]
+		last.mark, last.until = c.pending, until
+		last.updates++
+		return
 	}
-	c.waits = append(c.waits, wait{c.pending, until})
+	if n >= maxWaits {
+		for i := range n / 2 {
+			c.waits[i] = c.waits[2*i+1]
+			c.waits[i].updates += c.waits[2*i].updates
+		}
+		c.waits = c.waits[:n/2]
+		c.stride *= 2
+	}
+	c.waits = append(c.waits, wait{c.pending, until, 1})
 }
 
 // upTo selects what lies before a watermark.
