@@ -8,8 +8,8 @@ import (
 	"github.com/offsetledger/offsetledger/projection"
 )
 
-// Step is one event of the history and what folding it did. It is valid until the next one.
-type Step struct {
+// Entry is one event of the history and what folding it did. It is valid until the next one.
+type Entry struct {
 	// Record is the event as stored; one that was cut in parts is whole, at the sequence of the
 	// last of them.
 	Record  *ledger.Record
@@ -37,39 +37,39 @@ func NewHistory(sc Scope) *History {
 func (h *History) Filter() ledger.Filter { return h.scope.filter(false) }
 
 // Tell folds records and tells what each did. It can be called again with those that follow.
-func (h *History) Tell(records iter.Seq2[ledger.Record, error]) iter.Seq2[Step, error] {
-	return func(yield func(Step, error) bool) {
+func (h *History) Tell(records iter.Seq2[ledger.Record, error]) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
 		for rec, err := range records {
-			var step Step
+			var told Entry
 			if err == nil {
-				step, err = h.fold(rec)
+				told, err = h.fold(rec)
 			}
 			if err != nil {
-				yield(Step{}, fmt.Errorf("history after record %d: %w", h.state.Seq(), err))
+				yield(Entry{}, fmt.Errorf("history after record %d: %w", h.state.Seq(), err))
 				return
 			}
-			if step.Record != nil && !yield(step, nil) {
+			if told.Record != nil && !yield(told, nil) {
 				return
 			}
 		}
 	}
 }
 
-// fold returns a Step without a Record while an event is not whole.
-func (h *History) fold(rec ledger.Record) (Step, error) {
-	var step Step
+// fold returns an Entry without a Record while an event is not whole.
+func (h *History) fold(rec ledger.Record) (Entry, error) {
+	var told Entry
 	if rec.Event.Kind == ledger.KindGroup {
-		step.Before, _ = h.state.Group(rec.Event.Cluster, rec.Event.Group)
+		told.Before, _ = h.state.Group(rec.Event.Cluster, rec.Event.Group)
 	}
 	if h.scope.ofCluster {
 		h.state.Skip(rec.Seq - 1)
 	}
 	changes, err := h.state.Apply(rec)
 	if err != nil {
-		return Step{}, err
+		return Entry{}, err
 	}
 	if whole, ok := h.state.Folded(); ok {
-		step.Record, step.Changes, step.State = whole, changes, h.state
+		told.Record, told.Changes, told.State = whole, changes, h.state
 	}
-	return step, nil
+	return told, nil
 }

@@ -51,7 +51,7 @@ type selection struct {
 }
 
 // tell picks what was asked for of an event: nothing if it does not belong to the story.
-func (sel *selection) tell(step *replay.Step) event {
+func (sel *selection) tell(step *replay.Entry) event {
 	rec := step.Record
 	if sel.before != 0 && rec.Seq >= sel.before || rec.Seq < sel.q.From.first() {
 		return event{}
@@ -81,7 +81,7 @@ func (sel *selection) tell(step *replay.Step) event {
 }
 
 // noteOf is the row of an event that moved nothing.
-func (sel *selection) noteOf(step *replay.Step) (ChangeRow, bool) {
+func (sel *selection) noteOf(step *replay.Entry) (ChangeRow, bool) {
 	ev := &step.Record.Event
 	var topic *string
 	if ev.Kind == ledger.KindTopic {

@@ -1,0 +1,282 @@
+package replay
+
+import (
+	"math"
+
+	"github.com/google/uuid"
+
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/projection"
+)
+
+// Plan is what a restore or a reset would do to every partition, worked out before anything is
+// touched. It is made by [PlanRestore] and [PlanReset], which are pure: of the same history and
+// the same [Facts] they make the same plan, digest and all. A plan is data; carrying it out is
+// somebody else's work.
+//
+// A plan pins targets, topic ids, log starts and metadata, and not what is committed now:
+// [Plan.Renew] works it out anew from later Facts.
+type Plan struct {
+	// ID is "p" and the first digits of Digest; Digest is the SHA-256, in hexadecimal, of the
+	// plan's JSON without the two. Both are empty until [Plan.Seal].
+	ID, Digest string
+	Command    string // CommandRestore or CommandReset
+	Cluster    string // as the ledger knows it
+	// KafkaClusterID is the cluster's own id, as brokers report it; empty if that is unknown.
+	KafkaClusterID string
+	Incident       string // id of the incident that it repairs; empty if it was asked for otherwise
+	Point          string // where to, as it is spelled: a Point of the history, or a target of reset
+	Clock          Clock
+	Made           ledger.Time // the moment that was now, for all partitions
+	Seq            uint64      // last sequence of the ledger that it takes into account
+	// FromLedger says that no Kafka was asked: what is said of log bounds and of the present is
+	// as old as FactsAt, and leader epochs are not known.
+	FromLedger bool
+	FactsAt    ledger.Time
+	Rules      Rules
+	Refused    []string // why none of it can be done, beside the steps that are refused
+	Groups     []PlanGroup
+}
+
+// The commands that make plans.
+const (
+	CommandRestore = "restore" // back to what was committed at a point of the history
+	CommandReset   = "reset"   // to wherever is said
+)
+
+// PlanGroup is the part of a plan that is about one group.
+type PlanGroup struct {
+	Group   string
+	State   string // in Kafka's words; Dead if there is no such group
+	Type    ledger.GroupType
+	Members []PlanMember
+	New     bool     // the group does not exist, and would be made
+	Blocked []string // why it cannot be done now; that can clear by itself
+	Refused []string // why it cannot be done at all
+	Steps   []Step   // sorted by topic and partition
+	// Untouched are the partitions of the group that the plan is not about.
+	Untouched []ledger.TopicPartition
+}
+
+// PlanMember is a member that keeps a group from being written to.
+type PlanMember struct {
+	ID         string
+	InstanceID string // of a static member
+	ClientID   string
+	Host       string
+	// HeldUntil is, of a static member, until when at the latest it is in the group if it stops
+	// now; unknown if its session timeout is.
+	HeldUntil ledger.Time
+}
+
+// Step is what a plan does to one partition of one group.
+type Step struct {
+	Topic     string
+	TopicID   uuid.UUID // that the target belongs to; the zero UUID is unknown
+	Partition int32
+	Current   projection.Value // committed when the plan was made
+	Target    projection.Value // to be committed; none: the offset is to be absent
+	// LeaderEpoch and Metadata are written with the target. The epoch is that of the recorded
+	// row, if it can do no harm; Recorded is what was recorded.
+	LeaderEpoch ledger.Epoch
+	Recorded    ledger.Epoch
+	Metadata    string
+	Log         *Bounds // nil if they are not known
+	Action      Action
+	Only        Direction   // the only way that the step may go; zero: any
+	ExpiresAt   ledger.Time // when the broker can remove the offset again if nobody commits; unknown if it cannot, or that is not known
+	Reason      string      // why it is kept or refused, or what is to be known of it
+}
+
+// Bounds are how far the log of a partition reaches.
+type Bounds struct {
+	Start      int64 // first offset that is still there
+	LastStable int64 // first offset of an open transaction, else End
+	End        int64 // next offset to be written
+}
+
+// Key is the partition of a step.
+func (s *Step) Key() ledger.TopicPartition {
+	return ledger.TopicPartition{Topic: s.Topic, Partition: s.Partition}
+}
+
+// Row is what is written of a step whose action is set.
+func (s *Step) Row() ledger.Offset {
+	return ledger.Offset{
+		Topic: s.Topic, TopicID: s.TopicID, Partition: s.Partition, At: s.Target.At,
+		LeaderEpoch: s.LeaderEpoch, Metadata: s.Metadata,
+	}
+}
+
+// Moves returns how many offsets are skipped and how many replayed if a step is carried out. It
+// is false if nothing is committed now, or nothing is to be: then nobody can tell.
+func (s *Step) Moves() (skips, replays int64, ok bool) {
+	switch {
+	case s.Action != ActionSet && s.Action != ActionDelete:
+		return 0, 0, true
+	case !s.Current.Exists || !s.Target.Exists || s.Current.At < 0:
+		return 0, 0, false
+	}
+	d := s.Target.At - s.Current.At
+	return max(d, 0), max(-d, 0), true
+}
+
+// Way is the direction in which a step moves its partition; zero if it does not, or if that
+// cannot be said.
+func (s *Step) Way() Direction {
+	skips, replays, _ := s.Moves()
+	switch {
+	case skips > 0:
+		return DirectionForward
+	case replays > 0:
+		return DirectionBack
+	}
+	return DirectionAny
+}
+
+// Action is what a step does. The zero Action is keep: nothing is touched.
+type Action uint8
+
+// The actions.
+const (
+	ActionKeep   Action = iota // nothing to do, or not to be done
+	ActionSet                  // commit the target
+	ActionDelete               // delete the committed offset
+	ActionRefuse               // it cannot be done, and waiting does not help
+)
+
+var actionNames = [...]string{"keep", "set", "delete", "refuse"}
+
+// String is the word that users see.
+func (a Action) String() string { return actionNames[a] }
+
+// Direction is a way that offsets are moved.
+type Direction uint8
+
+// The directions.
+const (
+	DirectionAny     Direction = iota // nothing was said
+	DirectionForward                  // records are skipped
+	DirectionBack                     // records are replayed
+	DirectionBoth                     // some partitions forward and some back, and that is meant
+)
+
+var directionNames = [...]string{"", "forward", "back", "both"}
+
+// String is the word that users see; empty for DirectionAny.
+func (d Direction) String() string { return directionNames[d] }
+
+// ParseDirection is the inverse of [Direction.String]. It is false for a word that is none.
+func ParseDirection(s string) (Direction, bool) { return wordOf[Direction](directionNames[:], s) }
+
+// Clock says by what the target of a plan was found.
+type Clock uint8
+
+// The clocks.
+const (
+	ClockNone     Clock = iota // no time is in it: offsets, shifts, ends of the log, files
+	ClockCommit                // when offsets were committed
+	ClockRecord                // when records were written
+	ClockSequence              // the order of the ledger
+)
+
+var clockNames = [...]string{"", "commit time", "record time", "sequence"}
+
+// String is the word that users see; empty for ClockNone.
+func (c Clock) String() string { return clockNames[c] }
+
+func wordOf[T ~uint8](names []string, s string) (T, bool) {
+	for i, name := range names {
+		if name == s {
+			return T(i), true
+		}
+	}
+	return 0, false
+}
+
+// Rules are what a plan was allowed when it was made. The zero Rules allow nothing that has to
+// be asked for.
+type Rules struct {
+	Direction     Direction // of the whole plan
+	Clamp         bool      // a target outside the log becomes the nearest end of it
+	AcceptExpiry  bool      // also offsets that the broker can remove within [ExpiryPatience]
+	AllowNewGroup bool      // make the group if it does not exist
+	AllowNewTopic bool      // also topics that the group has never committed to
+	DeleteAbsent  bool      // delete offsets that did not exist at the point
+	AnyCluster    bool      // also if the ledger captured another cluster of this name
+	ForceStreams  bool      // also groups of Kafka Streams
+}
+
+// Sums are what a plan, or a group of it, comes to.
+type Sums struct {
+	Set, Kept, Deleted, Refused int
+	Skips, Replays              int64 // offsets; they stop at the largest number there is
+	Uncounted                   int   // steps of which neither is known
+}
+
+// Sums adds up the steps of a group.
+func (g *PlanGroup) Sums() Sums {
+	var t Sums
+	for i := range g.Steps {
+		t.add(&g.Steps[i])
+	}
+	return t
+}
+
+// Sums adds up the steps of all groups.
+func (p *Plan) Sums() Sums {
+	var t Sums
+	for i := range p.Groups {
+		for j := range p.Groups[i].Steps {
+			t.add(&p.Groups[i].Steps[j])
+		}
+	}
+	return t
+}
+
+func (t *Sums) add(s *Step) {
+	switch s.Action {
+	case ActionSet:
+		t.Set++
+	case ActionDelete:
+		t.Deleted++
+	case ActionRefuse:
+		t.Refused++
+	default:
+		t.Kept++
+	}
+	skips, replays, ok := s.Moves()
+	if !ok {
+		t.Uncounted++
+	}
+	t.Skips, t.Replays = plus(t.Skips, skips), plus(t.Replays, replays)
+}
+
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// Blocked is why a plan cannot be carried out now, and can be later; none if nothing is in its
+// way.
+func (p *Plan) Blocked() []string {
+	var out []string
+	for i := range p.Groups {
+		out = append(out, p.Groups[i].Blocked...)
+	}
+	return out
+}
+
+// Impossible reports whether something in the plan can never be done: then none of it is.
+func (p *Plan) Impossible() bool {
+	refused := len(p.Refused) > 0 || p.Sums().Refused > 0
+	for i := range p.Groups {
+		refused = refused || len(p.Groups[i].Refused) > 0
+	}
+	return refused
+}
+
+// Executable reports whether the plan can be carried out as things stood when it was made.
+func (p *Plan) Executable() bool { return !p.Impossible() && len(p.Blocked()) == 0 }
