@@ -117,7 +117,7 @@ func TestBatchesHoldWhatTheLogTakes(t *testing.T) {
 	tail.shared = lineShared{cluster: "c", out: &batch{}}
 	line := newLine(&tail.shared, 0, 0)
 	tail.lines[0] = line
-	sent := startAppending(t, tail)
+	ctx, sent := startAppending(t, tail)
 
 	s := &source{at: 1000}
 	metadata := strings.Repeat("m", 30<<10)
@@ -134,12 +134,12 @@ func TestBatchesHoldWhatTheLogTakes(t *testing.T) {
 	}
 	now := ledger.AtMillis(farFuture)
 	for i := range s.all {
-		require.NoError(t, tail.makeRoom(t.Context(), line, &s.all[i], now))
+		require.NoError(t, tail.makeRoom(ctx, line, &s.all[i], now))
 		require.NoError(t, line.feed(&s.all[i], now))
 		require.LessOrEqual(t, tail.shared.out.bytes, maxBatchBytes+maxRunBytes)
 	}
 	line.flush(now)
-	require.NoError(t, tail.send(t.Context()))
+	require.NoError(t, tail.send(ctx))
 	sent()
 	committed := eventsOf(t, log, ledger.KindCommitted)
 	rows := map[int64]int{}
@@ -158,9 +158,9 @@ func TestBatchesHoldWhatTheLogTakes(t *testing.T) {
 // unknownVersion is a value that nobody can decode.
 func unknownVersion(size int) []byte { return append([]byte{0, 99}, make([]byte, size-2)...) }
 
-// startAppending runs the appending half of a tail, without Kafka. The returned function waits
-// until everything that was sent is stored.
-func startAppending(t *testing.T, tail *Tail) func() {
+// startAppending runs the appending half of a tail, without Kafka. The returned context ends
+// with it; the function waits until everything that was sent is stored.
+func startAppending(t *testing.T, tail *Tail) (context.Context, func()) {
 	tail.toAppend, tail.spare = make(chan *appendJob), make(chan *batch, 2)
 	tail.spare <- &batch{}
 	tail.board.ready = make(chan struct{})
@@ -169,12 +169,15 @@ func startAppending(t *testing.T, tail *Tail) func() {
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- tail.append(ctx) }()
+	go func() {
+		defer stop()
+		done <- tail.append(ctx)
+	}()
 	t.Cleanup(func() {
 		stop()
 		<-done
 	})
-	return func() {
+	return ctx, func() {
 		_, err := tail.settle(ctx)
 		require.NoError(t, err)
 	}

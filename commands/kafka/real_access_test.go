@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"crypto/tls"
+	"strconv"
 	"testing"
 	"time"
 
@@ -141,7 +142,7 @@ func TestRealBrokerObservedAndReread(t *testing.T) {
 			client, err := kgo.NewClient(r.Options()...)
 			require.NoError(t, err)
 			defer client.Close()
-			topic := "observed-" + t.Name()[len(t.Name())-5:]
+			topic := "observed-" + strconv.FormatInt(time.Now().UnixNano(), 36) // the broker outlives the test
 			require.NoError(t, r.CreateTopic(minute(t), topic, 2))
 			require.NoError(t, r.Produce(minute(t), topic, 1, 3))
 			txn, err := kgo.NewClient(append(r.Options(), kgo.TransactionalID(topic), kgo.DefaultProduceTopic(topic),
