@@ -16,13 +16,13 @@ const (
 )
 
 // Commit makes what is pending the committed offsets, and returns of how many partitions. It is
-// one event in the ledger, with the updates that are not recorded yet. With nothing pending
-// nothing is written.
+// one event in the ledger, with the updates that are not recorded yet; only more than 32,768
+// partitions, or 4 MiB, are several. With nothing pending nothing is written.
 //
 // If it fails, what was pending stays pending, unless something newer has come. If ctx ends on
-// the way, Commit still finds out what became of it, for up to a second, and says so: with an error
-// that is not [ErrOutcomeUnknown] nothing was committed. After [ErrOutcomeUnknown] the next
-// call finds out first.
+// the way, Commit takes up to [Config.LogWait] to find out what became of it. With an error that
+// is not [ErrOutcomeUnknown] no more is committed than it says. After [ErrOutcomeUnknown] the
+// next call finds out first.
 //
 // With commits to Kafka the broker's answer counts: rows that it refused are a
 // [*RefusedError], and recorded as failed. [ErrLogAway] beside a number above 0 says that Kafka

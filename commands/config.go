@@ -43,8 +43,9 @@ type Config struct {
 	// BufferLimit is how many updates are held at most that are not recorded yet; 0 is
 	// 1,000,000. One without metadata takes 8 bytes, one with more counts for more.
 	BufferLimit int
-	// LogWait bounds, under CommitAndMarkGap, how long a commit waits for the ledger before it
-	// goes on without; 0 is 1 s.
+	// LogWait is how long to wait for a ledger that does not answer, where waiting for ever would
+	// not do: for a commit under CommitAndMarkGap, for room for an update, and to find out what
+	// became of a commit whose context has ended. 0 is 1 s.
 	LogWait time.Duration
 
 	// AllowRewind takes updates that go back behind the committed offset. The default is to

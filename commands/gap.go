@@ -31,11 +31,13 @@ const (
 // boundBacklog makes one commit of the commits that wait, once they are too many: of each
 // partition the last one stays, and those before it are in a gap.
 func (m *Manager) boundBacklog() {
-	rows := 0
+	count, rows := 0, 0
 	for _, o := range m.w.backlog {
-		rows += len(o.event.Offsets)
+		if o.event.Kind != ledger.KindUpdated { // those are in the budget of updates
+			count, rows = count+1, rows+len(o.event.Offsets)
+		}
 	}
-	if len(m.w.backlog) < maxBacklog && rows < maxBacklogRows {
+	if count < maxBacklog && rows < maxBacklogRows {
 		return
 	}
 	g := &m.w.gap
