@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/offsetledger/offsetledger/commands"
 	"github.com/offsetledger/offsetledger/ledger"
@@ -60,6 +63,61 @@ func Example() {
 	// restored 1 <nil>
 	// 1215 true
 	// true
+}
+
+// A consumer beside the daemon: it connects over NATS, opens the daemon's ledger and commits to it.
+func ExampleNewManager() {
+	ctx := context.Background()
+	url, stop := daemon(ctx) // offsetledger serve --nats-listen …
+	defer stop()
+
+	nc, err := nats.Connect(url) // with nats.NkeyOptionFromSeed("writer.nk")
+	if err != nil {
+		panic(err)
+	}
+	defer nc.Close()
+	log, err := stream.Open(ctx, nc, stream.Config{})
+	if err != nil {
+		panic(err)
+	}
+	m, err := commands.NewManager(ctx, log, commands.Config{
+		Cluster: "prod", Group: "billing", Strategy: commands.Periodic(time.Second),
+	})
+	if err != nil {
+		panic(err)
+	}
+	running := make(chan error, 1)
+	go func() { running <- m.Run(ctx) }()
+
+	if err := m.UpdateOffset("orders", 3, 1215); err != nil {
+		panic(err)
+	}
+	fmt.Println(m.Close(ctx)) // commits what is pending
+	fmt.Println(<-running)
+	fmt.Println(m.Offset("orders", 3))
+	// Output:
+	// <nil>
+	// <nil>
+	// 1215 true
+}
+
+// daemon is a server with a ledger on a port of loopback.
+func daemon(ctx context.Context) (url string, stop func()) {
+	dir, err := os.MkdirTemp("", "ledger")
+	if err != nil {
+		panic(err)
+	}
+	srv, err := embedded.Start(ctx, embedded.Config{Dir: dir, Listen: "127.0.0.1:0"})
+	if err != nil {
+		panic(err)
+	}
+	if _, err := stream.Create(ctx, srv.Conn(), stream.Config{}); err != nil {
+		panic(err)
+	}
+	return srv.URL(), func() {
+		srv.Close()
+		os.RemoveAll(dir)
+	}
 }
 
 // An application marks a moment, goes on, and goes back to it on purpose. The history keeps all

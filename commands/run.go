@@ -34,11 +34,11 @@ const tick = 10 * time.Millisecond
 const retryWait = time.Second
 
 // Run commits as the strategy says and records updates, until ctx ends, which it returns, or
-// [Manager.Close] is called, after which it returns nil. It also returns when the manager is
+// [Manager.Close] is called, after which it returns nil, as it does if that was before. It also returns when the manager is
 // fenced, with [ledger.ErrConflict]. A commit that fails is logged, counted and tried again.
 // It does not commit on its way out: Close does. There is one Run at a time.
 func (m *Manager) Run(ctx context.Context) error {
-	if err := m.stop(); err != nil {
+	if err := m.fenced(); err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
 	if !m.running.active.CompareAndSwap(false, true) {
