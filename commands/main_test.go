@@ -3,7 +3,9 @@ package commands_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,7 +20,13 @@ import (
 	"github.com/offsetledger/offsetledger/projection"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("COMMANDS_TEST_CONSUME_IN"); dir != "" {
+		fmt.Fprintln(os.Stderr, consumeUntilKilled(dir))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // config is that of most tests: nothing happens that the test does not do.
 func config() commands.Config {
