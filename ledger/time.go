@@ -140,6 +140,9 @@ type Epoch struct {
 // EpochOf returns the epoch that Kafka writes as n; -1 is the unknown epoch.
 func EpochOf(n int32) Epoch { return Epoch{n + 1} }
 
+// Known reports whether e is an epoch at all.
+func (e Epoch) Known() bool { return e.plusOne != 0 }
+
 // Get returns the epoch, and false when it is unknown.
 func (e Epoch) Get() (int32, bool) { return e.plusOne - 1, e.plusOne != 0 }
 

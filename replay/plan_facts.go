@@ -54,8 +54,11 @@ type GroupFacts struct {
 	// EmptySince is since when a group has no members; unknown if it has some, or if nobody
 	// knows. Kafka does not tell it: it is taken from the ledger.
 	EmptySince ledger.Time
-	Members    []ledger.Member
-	Rows       []ledger.Offset // committed: offset, epoch and metadata of each partition
+	// Simple says that no member was ever in it, as far as is known: its offsets expire by the
+	// time of their commit, as those of a KIP-848 group do.
+	Simple  bool
+	Members []ledger.Member
+	Rows    []ledger.Offset // committed: offset, epoch and metadata of each partition
 	// Pending are partitions with an offset that an open transaction may still commit.
 	Pending []ledger.TopicPartition
 	Problem string // why the group could not be asked; empty if it could
