@@ -72,15 +72,9 @@ func (f *follower) take(empty []Change) ([]Change, error) {
 func (v *View) Changes(ctx context.Context) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		f := v.follow()
-		defer func() {
-			v.wait.Lock()
-			defer v.wait.Unlock()
-			v.followers = slices.DeleteFunc(v.followers, func(o *follower) bool { return o == f })
-		}()
-		var batch []Change
-		for {
-			var err error
-			if batch, err = f.take(batch); err != nil {
+		defer v.unfollow(f)
+		for batch, err := range f.batches(ctx) {
+			if err != nil {
 				yield(Change{}, err)
 				return
 			}
@@ -89,13 +83,31 @@ func (v *View) Changes(ctx context.Context) iter.Seq2[Change, error] {
 					return
 				}
 			}
+		}
+	}
+}
+
+// batches yields what is offered, as long as there is something at a time. It ends as
+// [View.Changes] does. A batch is valid until the next step.
+func (f *follower) batches(ctx context.Context) iter.Seq2[[]Change, error] {
+	return func(yield func([]Change, error) bool) {
+		var batch []Change
+		for {
+			var err error
+			if batch, err = f.take(batch); err != nil {
+				yield(nil, err)
+				return
+			}
 			if len(batch) > 0 {
+				if !yield(batch, nil) {
+					return
+				}
 				continue
 			}
 			select {
 			case <-f.wake:
 			case <-ctx.Done():
-				yield(Change{}, ctx.Err())
+				yield(nil, ctx.Err())
 				return
 			}
 		}
@@ -114,4 +126,10 @@ func (v *View) follow() *follower {
 		f.end(v.endError())
 	}
 	return f
+}
+
+func (v *View) unfollow(f *follower) {
+	v.wait.Lock()
+	defer v.wait.Unlock()
+	v.followers = slices.DeleteFunc(v.followers, func(o *follower) bool { return o == f })
 }

@@ -29,11 +29,16 @@ func (s *State) Offsets(cluster, group string) map[ledger.TopicPartition]OffsetI
 		if !p.Committed.Exists {
 			continue
 		}
-		info := OffsetInfo{Offset: p.Committed.At, LeaderEpoch: p.LeaderEpoch, Metadata: p.Metadata, LastUpdated: p.Effective}
-		if w, ok := s.Watermark(cluster, p.Topic, p.Partition); ok && !w.Old && !p.OtherTopic {
-			info.HighWatermark = Value{At: w.LogEnd, Exists: true}
-		}
-		out[ledger.TopicPartition{Topic: p.Topic, Partition: p.Partition}] = info
+		out[ledger.TopicPartition{Topic: p.Topic, Partition: p.Partition}] = s.offsetInfo(cluster, &p)
 	}
 	return out
+}
+
+// offsetInfo is what a partition with a committed offset comes to.
+func (s *State) offsetInfo(cluster string, p *Partition) OffsetInfo {
+	info := OffsetInfo{Offset: p.Committed.At, LeaderEpoch: p.LeaderEpoch, Metadata: p.Metadata, LastUpdated: p.Effective}
+	if w, ok := s.Watermark(cluster, p.Topic, p.Partition); ok && !w.Old && !p.OtherTopic {
+		info.HighWatermark = Value{At: w.LogEnd, Exists: true}
+	}
+	return info
 }
