@@ -156,7 +156,10 @@ func (c *cluster) foldGap(rec *ledger.Record) {
 
 func (k *capture) addGap(gap *Gap) {
 	if k.lineGaps == nil {
-		k.lineGaps, k.groupGaps = map[int32]*gaps{}, map[string]*gaps{}
+		k.lineGaps = map[int32]*gaps{}
+	}
+	if k.groupGaps == nil {
+		k.groupGaps = map[string]*gaps{}
 	}
 	of := k.lineGaps[gap.SourcePartition]
 	if gap.OfGroup {

@@ -175,9 +175,17 @@ func newMember(told ledger.Member) *member {
 	return &member{Member: Member{Member: told}}
 }
 
-// recompute works out, once per group record, what every row needs: who commits where. A
-// Who is never written to after a Change may hold it, so each time they are made anew.
+// recompute works out, once per group record, what every row needs: who commits where.
 func (g *group) recompute(c *cluster) {
+	g.nameMembers()
+	for _, t := range g.topics {
+		g.assignOwners(c, t)
+	}
+}
+
+// nameMembers makes the Who of all that can commit. A Who is never written to after a Change may
+// hold it, so each time they are made anew.
+func (g *group) nameMembers() {
 	m := &g.members
 	m.owners = append(make([]*Who, 0, 1+len(m.members)), nil)
 	for _, mb := range m.members {
@@ -193,9 +201,6 @@ func (g *group) recompute(c *cluster) {
 		present := fmt.Sprintf("the group has %d members at this position of the log", len(m.members))
 		m.outsider = &Who{Kind: WhoMembersPresent, Inferred: true, Evidence: []string{present}}
 		m.bareOutsider = m.outsider
-	}
-	for _, t := range g.topics {
-		g.assignOwners(c, t)
 	}
 }
 

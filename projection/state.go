@@ -12,7 +12,8 @@ import (
 // [View] is.
 type State struct {
 	seq      uint64
-	appended time.Time // of the record at seq
+	appended time.Time   // of the record at seq
+	latest   ledger.Time // see Latest
 	clusters map[string]*cluster
 	last     *cluster      // the one of the record before: most ledgers hold one
 	changes  []Change      // reused from one Apply to the next
@@ -89,6 +90,7 @@ func (s *State) apply() ([]Change, error) {
 	if (ev.Parts != 0 || len(s.parts) > 0) && !s.gather(rec) {
 		return nil, nil
 	}
+	s.latest = ledger.MaxTime(s.latest, latestOf(rec))
 	c := s.cluster(rec)
 	switch ev.Kind {
 	case ledger.KindCursor:
@@ -124,12 +126,16 @@ func (s *State) cluster(rec *ledger.Record) *cluster {
 	}
 	c := s.clusters[name]
 	if c == nil {
-		c = &cluster{name: name, groups: map[string]*group{}, topics: map[string]*topic{}}
+		c = newCluster(name)
 		c.capture.firstSeq, c.capture.first = rec.Seq, moment(rec, ledger.Time{})
 		s.clusters[name] = c
 	}
 	s.last = c
 	return c
+}
+
+func newCluster(name string) *cluster {
+	return &cluster{name: name, groups: map[string]*group{}, topics: map[string]*topic{}}
 }
 
 // later reports whether a fact is after the moment asked for. The clock of a manager or
