@@ -39,8 +39,9 @@ const defaultCommitTimeout = 10 * time.Second
 // From then on [Done] is all that the consumer says of a record. What it polls is known to be
 // delivered, so that records may be finished in any order; what is done without a gap is
 // committed as the manager's strategy says, and when partitions are revoked. Lost partitions are
-// dropped without a commit, since others own them already. Automatic commits are off, and
-// so is the consumer's own committing: everything goes through the manager.
+// dropped without a commit, since others own them already. Automatic commits are off, and the
+// application commits nothing by the client itself: what did not go through the manager is
+// neither recorded nor known to it.
 //
 // It holds for groups that are classic, eager or cooperative, for those of KIP-848, and in a
 // [kgo.GroupTransactSession], whose transactions are ended by [EndTransaction]. One client

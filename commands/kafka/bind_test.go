@@ -336,11 +336,7 @@ func TestStartFromBrokerHonoursAReset(t *testing.T) {
 }
 
 func TestStartFromLedger(t *testing.T) {
-	for name, c := range map[string]struct {
-		recorded int64
-		outside  Outside
-		reads    int64 // the first record; -1 if it fails
-	}{
+	for name, c := range map[string]startCase{
 		"inside":                  {5, OutsideFails, 5},
 		"at the start":            {2, OutsideFails, 2},
 		"before the log, clamped": {1, OutsideClamps, 2},
@@ -348,28 +344,40 @@ func TestStartFromLedger(t *testing.T) {
 		"behind the log":          {11, OutsideFails, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 1}})
-			require.NoError(t, fake.Produce(t.Context(), "orders", 0, 10))
-			deleteRecords(t, fake, "orders", 0, 2)
-			require.NoError(t, fake.Commit(t.Context(), "billing", "orders", map[int32]int64{0: 9}))
-			log := ledgertest.New(t)
-			record(t, log, "billing", "orders", c.recorded)
-			p := startPod(t, fake, log, "billing", "orders", podConfig{bind: Bind{Start: StartFromLedger, Outside: c.outside}})
-			if c.reads < 0 {
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
-				defer cancel()
-				fetches := p.PollFetches(ctx)
-				require.ErrorIs(t, fetches.Err(), ErrOutside)
-				require.ErrorContains(t, fetches.Err(), fmt.Sprintf("orders/0: offset %d of the ledger is outside of the log, which reaches from 2 to 10", c.recorded))
-				return
+			for protocol, opts := range protocols {
+				t.Run(protocol, func(t *testing.T) { startFromLedger(t, opts, c) })
 			}
-			records := p.poll(1)
-			require.Equal(t, c.reads, records[0].Offset)
-			p.done(records...)
-			p.leave()
-			require.Equal(t, c.reads+1, committedAt(t, fake, "billing", "orders", 0))
 		})
 	}
+}
+
+type startCase struct {
+	recorded int64
+	outside  Outside
+	reads    int64 // the first record; -1 if it fails
+}
+
+func startFromLedger(t *testing.T, opts []kgo.Opt, c startCase) {
+	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 1}})
+	require.NoError(t, fake.Produce(t.Context(), "orders", 0, 10))
+	deleteRecords(t, fake, "orders", 0, 2)
+	require.NoError(t, fake.Commit(t.Context(), "billing", "orders", map[int32]int64{0: 9}))
+	log := ledgertest.New(t)
+	record(t, log, "billing", "orders", c.recorded)
+	p := startPod(t, fake, log, "billing", "orders", podConfig{opts: opts, bind: Bind{Start: StartFromLedger, Outside: c.outside}})
+	if c.reads < 0 {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		fetches := p.PollFetches(ctx)
+		require.ErrorIs(t, fetches.Err(), ErrOutside)
+		require.ErrorContains(t, fetches.Err(), fmt.Sprintf("orders/0: offset %d of the ledger is outside of the log, which reaches from 2 to 10", c.recorded))
+		return
+	}
+	records := p.poll(1)
+	require.Equal(t, c.reads, records[0].Offset)
+	p.done(records...)
+	p.leave()
+	require.Equal(t, c.reads+1, committedAt(t, fake, "billing", "orders", 0))
 }
 
 // record writes a committed event of a manager.
