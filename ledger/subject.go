@@ -138,7 +138,7 @@ func (e *Event) Subject() string {
 	case KindOpaque:
 		return SourceSubject(e.Cluster, e.Source.Partition, e.Kind)
 	case KindOperator, KindSnapshot:
-		return join(e.Cluster, "o", e.Kind.String())
+		return clusterSubject(e.Cluster, e.Kind)
 	default:
 		return GroupSubject(e.Cluster, e.Group, e.Kind)
 	}
@@ -188,6 +188,11 @@ func CursorSubject(cluster, shard string) string { return join(cluster, "c", Tok
 func SourceSubject(cluster string, partition int32, kind Kind) string {
 	return join(cluster, "s", strconv.FormatInt(int64(partition), 10), kind.String())
 }
+
+// OperatorSubject is the subject of what operators did in a cluster: ol.<cluster>.o.operator.
+func OperatorSubject(cluster string) string { return clusterSubject(cluster, KindOperator) }
+
+func clusterSubject(cluster string, kind Kind) string { return join(cluster, "o", kind.String()) }
 
 // ClusterSubjects matches everything that is stored of one cluster.
 func ClusterSubjects(cluster string) string { return join(cluster, ">") }

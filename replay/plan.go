@@ -90,9 +90,9 @@ type Step struct {
 
 // Bounds are how far the log of a partition reaches.
 type Bounds struct {
-	Start      int64 // first offset that is still there
-	LastStable int64 // first offset of an open transaction, else End
-	End        int64 // next offset to be written
+	Start      int64 `json:"start"`       // first offset that is still there
+	LastStable int64 `json:"last_stable"` // first offset of an open transaction, else End
+	End        int64 `json:"end"`         // next offset to be written
 }
 
 // Key is the partition of a step.

@@ -84,8 +84,8 @@ type PartitionFacts struct {
 
 // FoundRecord is the first record at or after a time.
 type FoundRecord struct {
-	Offset int64
-	Time   ledger.Time // its own
+	Offset int64       `json:"offset"`
+	Time   ledger.Time `json:"time"` // its own
 }
 
 // Group finds a group; nil if the facts say nothing of it.

@@ -1,0 +1,110 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// WriteKafkaCSV writes where a plan moves offsets as a file that the stock tool takes: lines of
+// topic,partition,offset, with the group before them if there are several, and without a head.
+// Steps that set nothing are left out.
+func (p *Plan) WriteKafkaCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	for i := range p.Groups {
+		g := &p.Groups[i]
+		for j := range g.Steps {
+			s := &g.Steps[j]
+			if s.Action != ActionSet {
+				continue
+			}
+			line := []string{s.Topic, strconv.Itoa(int(s.Partition)), strconv.FormatInt(s.Target.At, 10)}
+			if len(p.Groups) > 1 {
+				line = append([]string{g.Group}, line...)
+			}
+			if err := out.Write(line); err != nil {
+				return err
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// ParseKafkaCSV reads a file of the stock tool: topic,partition,offset for one group, or
+// group,topic,partition,offset for several. The error is a [PlanError] that names the line.
+func ParseKafkaCSV(b []byte) ([]FileRow, error) {
+	r := csv.NewReader(bytes.NewReader(b))
+	r.FieldsPerRecord = -1
+	var rows []FileRow
+	seen, width := map[FileRow]bool{}, 0
+	for {
+		fields, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		var fault *csv.ParseError
+		if errors.As(err, &fault) {
+			return nil, &PlanError{Line: fault.Line, Reason: fault.Err.Error()}
+		}
+		if err != nil {
+			return nil, err
+		}
+		line, _ := r.FieldPos(0)
+		if width == 0 {
+			width = len(fields)
+		}
+		row, why := fileRow(fields, width)
+		if why != "" {
+			return nil, &PlanError{Line: line, Reason: why}
+		}
+		key := row
+		if key.Offset = 0; seen[key] {
+			return nil, &PlanError{Line: line, Reason: fmt.Sprintf("%s/%d is listed twice", ledger.Spell(row.Topic), row.Partition)}
+		}
+		seen[key] = true
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		return nil, &PlanError{Line: 1, Reason: "the file lists nothing"}
+	}
+	slices.SortStableFunc(rows, func(a, b FileRow) int {
+		if c := strings.Compare(a.Group, b.Group); c != 0 {
+			return c
+		}
+		return comparePartitions(ledger.TopicPartition{Topic: a.Topic, Partition: a.Partition}, ledger.TopicPartition{Topic: b.Topic, Partition: b.Partition})
+	})
+	return rows, nil
+}
+
+// fileRow reads a line, or says what is wrong with it.
+func fileRow(fields []string, width int) (row FileRow, why string) {
+	switch {
+	case len(fields) != width:
+		return row, fmt.Sprintf("%d fields, and %d in the lines before", len(fields), width)
+	case width == 4:
+		row.Group, row.HasGroup, fields = fields[0], true, fields[1:]
+	case width != 3:
+		return row, fmt.Sprintf("%d fields; a line is topic,partition,offset or group,topic,partition,offset", width)
+	}
+	partition, err := strconv.ParseInt(fields[1], 10, 32)
+	if err != nil || partition < 0 {
+		return row, fmt.Sprintf("%q is no partition", fields[1])
+	}
+	offset, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil || offset < 0 {
+		return row, fmt.Sprintf("%q is no offset", fields[2])
+	}
+	if fields[0] == "" {
+		return row, "the topic is missing"
+	}
+	row.Topic, row.Partition, row.Offset = fields[0], int32(partition), offset
+	return row, ""
+}

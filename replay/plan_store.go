@@ -1,0 +1,139 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/google/uuid"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// OperationPlan is the action of the operator event that a plan is stored as: its target is the
+// plan's id, its body the plan's JSON.
+const OperationPlan = "plan"
+
+// ErrNoPlan is an id that no plan of the ledger has.
+var ErrNoPlan = errors.New("no such plan")
+
+// By says who does something.
+type By struct {
+	Actor    string
+	Verified bool // proved by a token or certificate, not just claimed
+	Reason   string
+}
+
+// Event is the operator event that a sealed plan is stored as.
+func (p *Plan) Event(by By) (ledger.Event, error) {
+	body, err := p.MarshalJSON()
+	if err != nil {
+		return ledger.Event{}, fmt.Errorf("store plan %s: %w", p.ID, err)
+	}
+	return ledger.Event{
+		Kind: ledger.KindOperator, Cluster: p.Cluster, Time: p.Made, Source: ledger.Source{Kind: ledger.SourceOperator},
+		Actor: by.Actor, ActorVerified: by.Verified, Reason: by.Reason, Plan: p.ID,
+		Operation: &ledger.Operation{Action: OperationPlan, Target: p.ID, Body: body},
+	}, nil
+}
+
+// StoredPlan is a plan as it lies in the ledger.
+type StoredPlan struct {
+	Seq  uint64
+	By   By
+	Plan *Plan
+}
+
+// Plans yields the plans of a cluster that are stored, oldest first. One that cannot be read is
+// an error that does not end the others.
+func Plans(ctx context.Context, r Reader, cluster string) iter.Seq2[StoredPlan, error] {
+	return func(yield func(StoredPlan, error) bool) {
+		for rec, err := range operations(ctx, r, cluster, OperationPlan) {
+			if err != nil {
+				yield(StoredPlan{}, err)
+				return
+			}
+			found, err := storedPlan(&rec)
+			if !yield(found, err) {
+				return
+			}
+		}
+	}
+}
+
+func storedPlan(rec *ledger.Record) (StoredPlan, error) {
+	ev := &rec.Event
+	p, err := ParsePlan(ev.Operation.Body)
+	if err != nil {
+		return StoredPlan{}, fmt.Errorf("read the plan of record %d: %w", rec.Seq, err)
+	}
+	return StoredPlan{Seq: rec.Seq, By: By{ev.Actor, ev.ActorVerified, ev.Reason}, Plan: p}, nil
+}
+
+// FindPlan finds a stored plan by its id; of a plan that was stored several times the first
+// counts. It fails with [ErrNoPlan] if there is none.
+func FindPlan(ctx context.Context, r Reader, cluster, id string) (StoredPlan, error) {
+	for rec, err := range operations(ctx, r, cluster, OperationPlan) {
+		if err != nil {
+			return StoredPlan{}, fmt.Errorf("find plan %s: %w", id, err)
+		}
+		if rec.Event.Operation.Target == id {
+			return storedPlan(&rec)
+		}
+	}
+	return StoredPlan{}, fmt.Errorf("find plan %s: %w", id, ErrNoPlan)
+}
+
+// operations yields what operators did of one kind; an event in parts is whole.
+func operations(ctx context.Context, r Reader, cluster, action string) iter.Seq2[ledger.Record, error] {
+	return func(yield func(ledger.Record, error) bool) {
+		last, err := r.Last(ctx)
+		if err != nil || last == 0 {
+			if err != nil {
+				yield(ledger.Record{}, err)
+			}
+			return
+		}
+		var parts []ledger.Event
+		f := ledger.Filter{Subjects: []string{ledger.OperatorSubject(cluster)}}
+		for rec, err := range r.Read(ctx, 1, last, f) {
+			if err != nil {
+				yield(ledger.Record{}, err)
+				return
+			}
+			if rec.Event.Operation == nil || rec.Event.Operation.Action != action {
+				continue
+			}
+			if rec.Event.Parts != 0 {
+				if parts = gather(parts, &rec.Event); parts == nil || int(rec.Event.Parts) != len(parts) {
+					continue
+				}
+				whole, err := ledger.Join(parts)
+				parts = nil
+				if err != nil {
+					continue // parts that are of no one event were never stored by us
+				}
+				rec.Event = whole
+			}
+			if !yield(rec, nil) {
+				return
+			}
+		}
+	}
+}
+
+// gather adds a part to those before it, if it follows them.
+func gather(parts []ledger.Event, ev *ledger.Event) []ledger.Event {
+	var of uuid.UUID
+	if len(parts) > 0 {
+		of = parts[0].ID
+	}
+	switch {
+	case ev.Part == 1:
+		parts = nil
+	case ev.ID != of || int(ev.Part) != len(parts)+1:
+		return nil
+	}
+	return append(parts, ev.Clone())
+}
