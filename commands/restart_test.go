@@ -59,7 +59,7 @@ func TestTheDaemonIsRestarted(t *testing.T) {
 					return
 				case <-time.After(100 * time.Microsecond):
 				}
-				if m.UpdateOffset("orders", 0, at) == nil {
+				if took(m.UpdateOffset("orders", 0, at)) {
 					*taken[group] = at
 					at++
 				}
