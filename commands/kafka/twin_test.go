@@ -63,7 +63,9 @@ func TestRealCommitsToldTwiceAreOne(t *testing.T) {
 	require.GreaterOrEqual(t, told[ledger.SourceTail], told[ledger.SourceManager])
 	for name := range protocols {
 		group := topic + "-" + name
+		rows := 0
 		for part := range int32(3) {
+			rows += len(moved[key{group, part}])
 			at := int64(0)
 			changes := moved[key{group, part}]
 			for i, c := range changes {
@@ -82,5 +84,8 @@ func TestRealCommitsToldTwiceAreOne(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, committedAt(t, kafka, group, topic, part), p.Committed.At)
 		}
+		g, ok := s.Group("c", group)
+		require.True(t, ok)
+		require.EqualValues(t, rows, g.Statistics.OffsetsCommitted, "none is counted twice")
 	}
 }
