@@ -118,6 +118,15 @@ func (d *Draft) only(own Direction) Direction {
 // pick is what a plan is about in one group, sorted.
 func (d *Draft) pick(g *draftGroup, facts *GroupFacts, f *Facts) ([]ledger.TopicPartition, error) {
 	var out []ledger.TopicPartition
+	if d.wish.Repair != nil { // it is about what was moved, and nothing else
+		for tp := range g.then {
+			if d.wish.wants(tp) {
+				out = append(out, tp)
+			}
+		}
+		slices.SortFunc(out, comparePartitions)
+		return out, nil
+	}
 	for _, p := range d.wish.Picks {
 		topic := f.Topic(p.Topic)
 		if (topic == nil || !topic.Exists && topic.Problem == "") && !slices.Contains(g.topics, p.Topic) {
@@ -136,9 +145,6 @@ func (d *Draft) pick(g *draftGroup, facts *GroupFacts, f *Facts) ([]ledger.Topic
 		for _, r := range facts.Rows {
 			out = append(out, ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition})
 		}
-	}
-	if d.wish.Repair != nil && len(d.wish.Picks) == 0 {
-		out = nil // it is about what was moved, and nothing else
 	}
 	for tp := range g.then {
 		if d.wish.wants(tp) {

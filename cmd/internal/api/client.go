@@ -9,9 +9,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
-	"syscall"
 )
 
 // Client asks the routes of a daemon, or of a ledger that this process has open. Problems
@@ -72,37 +70,17 @@ type Stream[T any] struct {
 }
 
 func (c *Client) do(ctx context.Context, path string, q Query, accept string) (*http.Response, error) {
-	u, err := url.Parse(c.URL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is not the URL of a daemon; write one as http://127.0.0.1:8642", c.URL)
+	u, err := c.address(path)
+	if err != nil {
+		return nil, err
 	}
-	u = u.JoinPath(path)
 	u.RawQuery = q.Values().Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Accept", accept)
-	client := http.Client{Transport: c.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := client.Do(req)
-	if err != nil {
-		var detail *url.Error
-		if errors.As(err, &detail) {
-			err = detail.Err // without the URL and all its parameters
-		}
-		if errors.Is(err, syscall.ECONNREFUSED) {
-			return nil, fmt.Errorf("no daemon listens at %s (%w): start one with offsetledger serve", c.URL, err)
-		}
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("ask %s: %w", c.URL, err)
-		}
-		return nil, fmt.Errorf("ask %s: %w: is this the address of a daemon?", c.URL, err)
-	}
-	if resp.StatusCode == http.StatusOK {
-		return resp, nil
-	}
-	defer resp.Body.Close()
-	return nil, c.problemOf(resp)
+	return c.send(ctx, req)
 }
 
 // problemOf reads why there is no answer. What is no problem document did not come from a

@@ -19,5 +19,6 @@
 //     than was asked for. "group=" is the empty group id, which Kafka allows; no group
 //     parameter is no group.
 //
-// The package writes nothing, to Kafka or to the ledger.
+// Questions write nothing, to Kafka or to the ledger. What changes something is asked for with
+// POST, and comes to the package through functions of its [Config]: it reaches no Kafka itself.
 package api

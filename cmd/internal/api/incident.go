@@ -83,27 +83,9 @@ func (sel *selection) wantsIncident(in *projection.Incident) bool {
 // if the event moved one partition back and another far forward. The sequence of any event of
 // an incident finds it.
 func (s *server) incident(w http.ResponseWriter, r *http.Request, q Query) error {
-	seq, ok := projection.ParseIncidentID(q.ID)
-	if !ok {
-		n, err := strconv.ParseUint(q.ID, 10, 64)
-		if err != nil || n == 0 {
-			return problem(CodeBadParameter, "id: %q is no incident; write i and the sequence of one of its events, as in i412", q.ID)
-		}
-		seq = n
-	}
-	if err := s.catchUp(r.Context()); err != nil {
+	found, err := s.findIncident(r.Context(), q.ID)
+	if err != nil {
 		return err
-	}
-	var found []projection.Incident
-	s.View.ReadIncidents(func(_ *projection.State, x *projection.Incidents) { found = x.Find(seq) })
-	if len(found) == 0 {
-		var err error
-		if found, err = s.foundAgain(r.Context(), seq); err != nil {
-			return err
-		}
-	}
-	if len(found) == 0 {
-		return problem(CodeUnknownIncident, "the event seq:%d is part of no incident", seq)
 	}
 	first := found[0]
 	f, err := s.frame(r.Context(), Query{Cluster: first.Cluster, Group: &first.Group})
@@ -119,6 +101,33 @@ func (s *server) incident(w http.ResponseWriter, r *http.Request, q Query) error
 		answer.Rows = append(answer.Rows, row)
 	}
 	return s.writeJSON(w, r, answer)
+}
+
+// findIncident finds the incidents that an id names: at least one.
+func (s *server) findIncident(ctx context.Context, id string) ([]projection.Incident, error) {
+	seq, ok := projection.ParseIncidentID(id)
+	if !ok {
+		n, err := strconv.ParseUint(id, 10, 64)
+		if err != nil || n == 0 {
+			return nil, problem(CodeBadParameter, "id: %q is no incident; write i and the sequence of one of its events, as in i412", id)
+		}
+		seq = n
+	}
+	if err := s.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	var found []projection.Incident
+	s.View.ReadIncidents(func(_ *projection.State, x *projection.Incidents) { found = x.Find(seq) })
+	if len(found) == 0 {
+		var err error
+		if found, err = s.foundAgain(ctx, seq); err != nil {
+			return nil, err
+		}
+	}
+	if len(found) == 0 {
+		return nil, problem(CodeUnknownIncident, "the event seq:%d is part of no incident", seq)
+	}
+	return found, nil
 }
 
 // foundAgain looks for incidents that the view does not hold, since they are very old.

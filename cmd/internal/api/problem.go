@@ -16,6 +16,7 @@ const (
 	CodeClusterNeeded    Code = "cluster-needed"    // the ledger holds several
 	CodeUnknownIncident  Code = "unknown-incident"  // no event of that sequence is part of one
 	CodeUnknownSequence  Code = "unknown-sequence"  // the ledger does not reach so far
+	CodeUnknownPlan      Code = "unknown-plan"      // no plan of that id is stored
 	CodeCatchingUp       Code = "catching-up"       // the answer is still being read; Progress says how far
 	CodeNotReady         Code = "not-ready"         // capture has not caught up since the start
 	CodeUnhealthy        Code = "unhealthy"         // capture is not well
@@ -25,6 +26,8 @@ const (
 	CodeMethod           Code = "method-not-allowed"
 	CodeBusy             Code = "busy"             // too many read the log already
 	CodeHost             Code = "host-not-allowed" // the Host header is not one of this listener
+	CodeNotJSON          Code = "not-json"         // of what is posted
+	CodeTooLarge         Code = "too-large"        // what is posted, or what comes of it
 	CodeInternal         Code = "internal"
 )
 
@@ -35,6 +38,9 @@ var statusOf = map[Code]int{
 	CodeClusterNeeded:    http.StatusBadRequest,
 	CodeUnknownIncident:  http.StatusNotFound,
 	CodeUnknownSequence:  http.StatusNotFound,
+	CodeUnknownPlan:      http.StatusNotFound,
+	CodeNotJSON:          http.StatusUnsupportedMediaType,
+	CodeTooLarge:         http.StatusRequestEntityTooLarge,
 	CodeCatchingUp:       http.StatusServiceUnavailable,
 	CodeNotReady:         http.StatusServiceUnavailable,
 	CodeUnhealthy:        http.StatusServiceUnavailable,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
+	"github.com/offsetledger/offsetledger/replay"
 )
 
 // Log is the stored history; a stream.Log is one.
@@ -45,6 +46,10 @@ type Config struct {
 	Status func() Status
 	// Ledger tells how what the events are stored in is doing; nil if nobody knows.
 	Ledger func(ctx context.Context) (Ledger, error)
+	// Append stores events; without it nothing can be asked for that has to be stored.
+	Append func(ctx context.Context, events []ledger.Event) error
+	// Facts asks Kafka what is true of a cluster now; nil if this handler cannot reach it.
+	Facts func(ctx context.Context, cluster string, q replay.Inquiry) (replay.Facts, error)
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 	// Hosts are the values of the Host header that are answered, without port. By default all
@@ -72,8 +77,13 @@ const (
 	routeIncidents = "/api/v1/incidents"
 	routeIncident  = "/api/v1/incidents/show"
 	routeLedger    = "/api/v1/ledger"
-	routeHealth    = "/healthz"
-	routeReady     = "/readyz"
+	routePlans     = "/api/v1/plans"
+	routePlan      = "/api/v1/plans/show"
+
+	routePlanInquiry = "/api/v1/plans/inquiry"
+
+	routeHealth = "/healthz"
+	routeReady  = "/readyz"
 )
 
 // Content types.
@@ -86,14 +96,16 @@ const (
 // route is one path: the query parameters that it takes and what answers.
 type route struct {
 	takes []string
-	serve func(http.ResponseWriter, *http.Request, Query) error
-	reads bool // the log, whatever is asked for
+	serve func(http.ResponseWriter, *http.Request, Query) error  // GET and HEAD; nil: they are refused
+	post  func(http.ResponseWriter, *http.Request, []byte) error // POST, with the body; nil: it is refused
+	reads bool                                                   // the log, whatever is asked for
 }
 
 type server struct {
 	Config
 	routes  map[string]route
 	readers readers
+	origins *http.CrossOriginProtection // of what is to change something
 }
 
 // NewHandler answers the routes of this package; see the package comment for their rules.
@@ -117,19 +129,22 @@ func NewHandler(c Config) http.Handler {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{Config: c, readers: newReaders(c)}
+	s := &server{Config: c, readers: newReaders(c), origins: http.NewCrossOriginProtection()}
 	page := []string{paramCluster, paramGroup, paramSince, paramUntil, paramLimit, paramNext}
 	s.routes = map[string]route{
 		routeGroups: {takes: []string{paramCluster, paramAt, paramState, paramSort, paramLagAbove, paramLimit, paramNext}, serve: s.groups},
 		routeGroup:  {takes: []string{paramCluster, paramGroup, paramAt, paramTopic, paramPartition}, serve: s.group},
 		routeHistory: {takes: append([]string{paramTopic, paramPartition, paramMovement, paramNot, paramAround, paramFollow, paramFrom}, page...),
 			serve: s.history, reads: true},
-		routeEvents:    {takes: append([]string{paramTopic, paramKind, paramFollow, paramFrom}, page...), serve: s.events, reads: true},
-		routeIncidents: {takes: append([]string{paramKind, paramReasonless}, page...), serve: s.incidents},
-		routeIncident:  {takes: []string{paramCluster, paramID}, serve: s.incident, reads: true},
-		routeLedger:    {serve: s.ledger},
-		routeHealth:    {serve: s.health},
-		routeReady:     {serve: s.ready},
+		routeEvents:      {takes: append([]string{paramTopic, paramKind, paramFollow, paramFrom}, page...), serve: s.events, reads: true},
+		routeIncidents:   {takes: append([]string{paramKind, paramReasonless}, page...), serve: s.incidents},
+		routeIncident:    {takes: []string{paramCluster, paramID}, serve: s.incident, reads: true},
+		routeLedger:      {serve: s.ledger},
+		routePlans:       {takes: []string{paramCluster}, serve: s.plans, post: s.makePlan, reads: true},
+		routePlan:        {takes: []string{paramCluster, paramID}, serve: s.plan, reads: true},
+		routePlanInquiry: {post: s.planInquiry, reads: true},
+		routeHealth:      {serve: s.health},
+		routeReady:       {serve: s.ready},
 	}
 	return s
 }
@@ -159,11 +174,13 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	rt, ok := s.routes[r.URL.Path]
 	if !ok {
-		return problem(CodeNotFound, "no such path %s; the API is at /api/v1/groups, group, history, events, incidents and ledger", Spell(r.URL.Path))
+		return problem(CodeNotFound, "no such path %s; the API is at /api/v1/groups, group, history, events, incidents, plans and ledger", Spell(r.URL.Path))
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		return problem(CodeMethod, "%s takes GET and HEAD only", r.URL.Path)
+	posting := r.Method == http.MethodPost && rt.post != nil
+	reading := (r.Method == http.MethodGet || r.Method == http.MethodHead) && rt.serve != nil
+	if !posting && !reading {
+		w.Header().Set("Allow", strings.Join(rt.methods(), ", "))
+		return problem(CodeMethod, "%s takes %s only", r.URL.Path, strings.Join(rt.methods(), " and "))
 	}
 	q, fault := parseQuery(r.URL.RawQuery, rt.takes)
 	if fault != nil {
@@ -174,7 +191,25 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer leave()
-	return rt.serve(w, r, q)
+	if !posting {
+		return rt.serve(w, r, q)
+	}
+	body, err := s.posted(w, r)
+	if err != nil {
+		return err
+	}
+	return rt.post(w, r, body)
+}
+
+// methods are those that a route takes.
+func (rt *route) methods() (out []string) {
+	if rt.serve != nil {
+		out = append(out, http.MethodGet, http.MethodHead)
+	}
+	if rt.post != nil {
+		out = append(out, http.MethodPost)
+	}
+	return out
 }
 
 func (s *server) hostAllowed(hostport string) bool {

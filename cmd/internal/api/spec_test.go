@@ -19,6 +19,7 @@ import (
 
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
+	"github.com/offsetledger/offsetledger/replay"
 )
 
 // specTypes are the objects that answers are made of, by the titles of their tables.
@@ -27,7 +28,8 @@ var specTypes = map[string]any{
 	"member": MemberRow{}, "statistics": Statistics{}, "offset": OffsetRow{}, "pending": Pending{}, "history": History{},
 	"change": ChangeRow{}, "who": Who{}, "incidents": Incidents{}, "incident": IncidentRow{}, "where": Where{}, "events": Events{},
 	"event": EventRow{}, "source": SourceRow{}, "event offset": EventOffset{}, "ledger": Ledger{}, "check": Check{},
-	"problem": Problem{}, "progress": Progress{},
+	"problem": Problem{}, "progress": Progress{}, "plans": Plans{}, "plan row": PlanRow{}, "plan request": PlanRequest{},
+	"topic set": TopicSet{}, "file row": FileRow{},
 }
 
 // spec is docs/http.md, the contract of the routes.
@@ -122,15 +124,16 @@ func TestTheSpecNamesEveryField(t *testing.T) {
 	}
 }
 
-// answers are what the routes answer with. /healthz and /readyz have no type of their own.
+// answers are what the routes answer with. /healthz and /readyz have no type of their own, and
+// what answers about one plan is a document of package replay.
 var answers = map[string]any{
 	routeGroups: Groups{}, routeGroup: Group{}, routeHistory: History{}, routeEvents: Events{},
-	routeIncidents: Incidents{}, routeIncident: Incidents{}, routeLedger: Ledger{},
+	routeIncidents: Incidents{}, routeIncident: Incidents{}, routeLedger: Ledger{}, routePlans: Plans{},
 }
 
 func TestEveryRouteHasAnAnswerInTheSpec(t *testing.T) {
 	for path := range NewHandler(Config{View: projection.NewView()}).(*server).routes {
-		if path != routeHealth && path != routeReady {
+		if !slices.Contains([]string{routeHealth, routeReady, routePlan, routePlanInquiry}, path) {
 			require.Contains(t, answers, path)
 		}
 	}
@@ -166,6 +169,8 @@ func spelled(t *testing.T, typ reflect.Type) string {
 		return "text"
 	case reflect.TypeFor[json.RawMessage]():
 		return "object?"
+	case reflect.TypeFor[replay.Facts]():
+		return "facts"
 	}
 	switch typ.Kind() {
 	case reflect.Pointer:

@@ -1,0 +1,234 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/projection"
+	"github.com/offsetledger/offsetledger/replay"
+)
+
+// factsPatience is how long Kafka can take to say what is true now, before the ledger is asked.
+const factsPatience = 10 * time.Second
+
+// makePlan makes a plan of a request, stores it, and answers with it. A plan that refuses itself
+// is an answer like any other.
+func (s *server) makePlan(w http.ResponseWriter, r *http.Request, body []byte) error {
+	if s.Append == nil {
+		return problem(CodeNotFound, "this handler has nowhere to store a plan")
+	}
+	ctx := r.Context()
+	req, f, d, err := s.draft(ctx, body)
+	if err != nil {
+		return err
+	}
+	facts := s.factsFor(ctx, f, req, d.Inquiry())
+	p, err := d.Plan(facts)
+	if err != nil {
+		return s.planFault(f, err, facts)
+	}
+	var broken error
+	p.Seal(func(id string) bool {
+		_, err := replay.FindPlan(ctx, s.Log, f.cluster, id)
+		if err != nil && !errors.Is(err, replay.ErrNoPlan) && !errors.Is(err, replay.ErrPlanFile) {
+			broken = err
+		}
+		return !errors.Is(err, replay.ErrNoPlan) && broken == nil
+	})
+	if broken != nil {
+		return broken
+	}
+	ev, err := p.Event(replay.By{Actor: string(req.Actor), Reason: string(req.Reason)})
+	if err == nil {
+		err = s.Append(ctx, []ledger.Event{ev})
+	}
+	if errors.Is(err, ledger.ErrTooLarge) {
+		return problem(CodeTooLarge, "the plan is too large to be stored at once: plan for fewer groups or partitions")
+	}
+	if err != nil {
+		return err
+	}
+	return s.writeJSON(w, r, p)
+}
+
+// planInquiry answers with what a plan would have to know of Kafka.
+func (s *server) planInquiry(w http.ResponseWriter, r *http.Request, body []byte) error {
+	_, _, d, err := s.draft(r.Context(), body)
+	if err != nil {
+		return err
+	}
+	return s.writeJSON(w, r, d.Inquiry())
+}
+
+// draft begins the plan that a request asks for.
+func (s *server) draft(ctx context.Context, body []byte) (*PlanRequest, *frame, *replay.Draft, error) {
+	req := &PlanRequest{}
+	if err := decodeStrictly(body, req); err != nil {
+		return nil, nil, nil, err
+	}
+	q := Query{Cluster: string(req.Cluster)}
+	if len(req.Groups) == 1 {
+		group := string(req.Groups[0])
+		q.Group = &group
+	}
+	f, err := s.frame(ctx, q)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	wish, fault := req.wish(f.cluster, f.now)
+	if fault != nil {
+		return nil, nil, nil, fault
+	}
+	if err := s.target(ctx, f, req, &wish); err != nil {
+		return nil, nil, nil, err
+	}
+	if req.Incident != "" {
+		if wish.Repair, err = s.repair(ctx, f, req.Incident); err != nil {
+			return nil, nil, nil, err
+		}
+		wish.Groups = []string{wish.Repair.Group}
+	}
+	d, err := s.newDraft(ctx, f, wish)
+	if err != nil {
+		return nil, nil, nil, s.planFault(f, err, replay.Facts{})
+	}
+	return req, f, d, nil
+}
+
+// newDraft gives the plan what the ledger knows.
+func (s *server) newDraft(ctx context.Context, f *frame, w replay.Wish) (d *replay.Draft, err error) {
+	var m replay.Material
+	t := &w.Target
+	if w.Repair == nil && (t.Kind == replay.TargetPoint || t.Kind == replay.TargetGroup && !t.Point.IsNow()) && !t.Point.IsNow() {
+		if m.Then, err = replay.StateAt(ctx, s.Log, t.Point, s.planScope(f, &w)); err != nil {
+			return nil, err
+		}
+		f.point = t.Point
+		m.Asked = f.asked()
+		if t.Point.Seq != 0 {
+			rec, err := s.one(ctx, t.Point.Seq)
+			if err != nil {
+				return nil, err
+			}
+			m.Asked.Now = ledger.AtTime(rec.Appended)
+		}
+	}
+	s.View.Read(func(st *projection.State) {
+		m.Now = st
+		if m.Then == nil {
+			m.Then = st
+			m.Asked = projection.Asked{Now: f.now, Through: f.through}
+		}
+		d, err = replay.NewDraft(w, m)
+	})
+	return d, err
+}
+
+// planScope is the part of the ledger in which the point of a target is looked up.
+func (s *server) planScope(f *frame, w *replay.Wish) replay.Scope {
+	switch {
+	case w.Target.Kind == replay.TargetGroup:
+		return replay.OfGroup(f.cluster, w.Target.Group)
+	case len(w.Groups) == 1:
+		return replay.OfGroup(f.cluster, w.Groups[0])
+	}
+	return replay.OfCluster(f.cluster)
+}
+
+// repair reads what an incident moved.
+func (s *server) repair(ctx context.Context, f *frame, id string) (*replay.Repair, error) {
+	found, err := s.findIncident(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if found[0].Cluster != f.cluster {
+		return nil, problem(CodeUnknownIncident, "%s is an incident of cluster %s, not of %s", found[0].ID(), Spell(found[0].Cluster), Spell(f.cluster))
+	}
+	return replay.ReadRepair(ctx, s.Log, found)
+}
+
+// factsFor answers the inquiry of a plan: with what whoever asks has found out, else by Kafka,
+// else by the ledger, which the plan then says.
+func (s *server) factsFor(ctx context.Context, f *frame, req *PlanRequest, q replay.Inquiry) (facts replay.Facts) {
+	asked := req.Facts != nil
+	if asked {
+		facts = *req.Facts
+	} else if s.Facts != nil {
+		wait, cancel := context.WithTimeout(ctx, factsPatience)
+		defer cancel()
+		var err error
+		if facts, err = s.Facts(wait, f.cluster, q); err != nil {
+			s.Logger.Warn("Kafka could not be asked for a plan; it is made of what the ledger knows", "cluster", f.cluster, "err", err)
+		}
+		asked = err == nil
+	}
+	s.View.Read(func(st *projection.State) {
+		if !asked {
+			facts = replay.LedgerFacts(st, f.cluster, q, f.now)
+			return
+		}
+		facts.Sort()
+		facts.Learn(st, f.cluster)
+	})
+	return facts
+}
+
+// planFault says why there is no plan. Names that are like an unknown one are those of the
+// ledger and of Kafka.
+func (s *server) planFault(f *frame, err error, facts replay.Facts) error {
+	var unknown *replay.UnknownError
+	switch {
+	case errors.As(err, &unknown) && unknown.What == "group":
+		_, err := s.present(f, unknown.Name)
+		if err != nil {
+			return err
+		}
+		return problem(CodeUnknownGroup, "group %s does not exist in cluster %s any more; allow_new_group if it is to be made again",
+			Shown(unknown.Name), Spell(f.cluster))
+	case errors.As(err, &unknown):
+		p := problem(CodeUnknownTopic, "topic %s does not exist in cluster %s", Shown(unknown.Name), Spell(f.cluster))
+		var known []string
+		s.View.Read(func(st *projection.State) { known = topicsOf(st, f.cluster) })
+		for _, t := range facts.Topics {
+			if t.Exists {
+				known = append(known, t.Name)
+			}
+		}
+		slices.Sort(known)
+		p.Near = texts(nearest(unknown.Name, slices.Compact(known)))
+		return p
+	case errors.Is(err, replay.ErrWish):
+		return problem(CodeBadParameter, "%v", err)
+	}
+	return err
+}
+
+// findPlan finds a stored plan by its id.
+func (s *server) findPlan(ctx context.Context, f *frame, id string) (replay.StoredPlan, error) {
+	sp, err := replay.FindPlan(ctx, s.Log, f.cluster, id)
+	switch {
+	case errors.Is(err, replay.ErrNoPlan):
+		return sp, problem(CodeUnknownPlan, "the ledger holds no plan %s of cluster %s", id, Spell(f.cluster))
+	case errors.Is(err, replay.ErrPlanFile):
+		return sp, problem(CodeUnknownPlan, "%v", err)
+	}
+	return sp, err
+}
+
+// decodeStrictly reads the JSON of a request. A field that is not known is refused, as an unknown
+// parameter is.
+func decodeStrictly(body []byte, v any) error {
+	if err := unmarshalStrictly(body, v); err != nil {
+		var typ *json.UnmarshalTypeError
+		if errors.As(err, &typ) {
+			return problem(CodeBadParameter, "%s: a %s does not belong here", typ.Field, typ.Value)
+		}
+		return problem(CodeBadParameter, "the body of the request cannot be read: %v", err)
+	}
+	return nil
+}
