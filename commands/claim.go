@@ -67,11 +67,3 @@ func (m *Manager) lastClaim(ctx context.Context) (seq uint64, owner string, err 
 	}
 	return seq, owner, nil
 }
-
-// expects is what has to hold for the manager to write.
-func (m *Manager) expects() []ledger.Expect {
-	if m.cfg.KafkaCommits {
-		return nil
-	}
-	return []ledger.Expect{{Filter: m.claims, Seq: m.w.claim}}
-}

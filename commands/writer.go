@@ -38,6 +38,9 @@ type outgoing struct {
 	cost  int64  // of the budget, which is free again when the event is stored
 	sent  bool   // it may be stored
 	after uint64 // then above this sequence
+	again bool   // it was looked for and was not there, up to looked
+	// looked is the last sequence of the event's subject at that time.
+	looked uint64
 	// then is told how it ended, nil if nobody has to know. An event with then that is found not
 	// to be stored is not sent again: what it says may be overtaken. One without is sent until it is.
 	then func(stored bool)
@@ -93,8 +96,10 @@ func (m *Manager) send(ctx context.Context, o *outgoing) error {
 		}
 		o.sent, o.after = true, m.w.known
 	}
-	r, err := m.log.Append(ctx, []ledger.Event{o.event}, m.expects()...)
+	r, err := m.log.Append(ctx, []ledger.Event{o.event}, m.expects(o)...)
 	switch {
+	case errors.Is(err, ledger.ErrConflict) && m.cfg.KafkaCommits:
+		// Somebody has written since it was looked for: it may have been this very event.
 	case err == nil:
 		m.w.known = r.Last
 		m.away.Store(false)
@@ -153,8 +158,16 @@ func (m *Manager) settle(ctx context.Context) error {
 	case m.fenced() != nil:
 		return m.fenced()
 	}
-	return m.write(ctx, o)
+	for range maxAgain {
+		if err = m.write(ctx, o); !errors.Is(err, ledger.ErrConflict) || m.fenced() != nil {
+			break // or another member of the group has written in between
+		}
+	}
+	return err
 }
+
+// maxAgain is how often an event is sent again at a time if others write between a look and that.
+const maxAgain = 5
 
 // find looks for an event that may be stored. If the manager has a claim it renews it first:
 // what was sent under the old one is then stored already or never will be.
@@ -167,17 +180,37 @@ func (m *Manager) find(ctx context.Context, o *outgoing) (bool, error) {
 			return false, err
 		}
 	}
-	only := ledger.Filter{Subjects: []string{o.event.Subject()}}
-	for rec, err := range m.log.Read(ctx, o.after+1, 0, only) {
-		if err != nil {
-			return false, err
-		}
-		if rec.Event.ID == o.event.ID {
-			m.w.known = max(m.w.known, rec.Seq)
-			return true, nil
+	subject := o.event.Subject()
+	last, err := m.log.LastOf(ctx, subject)
+	if err != nil {
+		return false, err
+	}
+	if last > o.after {
+		for rec, err := range m.log.Read(ctx, o.after+1, last, ledger.Filter{Subjects: []string{subject}}) {
+			if err != nil {
+				return false, err
+			}
+			if rec.Event.ID == o.event.ID {
+				m.w.known = max(m.w.known, rec.Seq)
+				return true, nil
+			}
 		}
 	}
+	o.again, o.looked = true, last
 	return false, nil
+}
+
+// expects is what has to hold for o to be stored: that the manager's claim is still the last. One
+// that has none makes sure, when it sends an event again, that nothing was stored under its
+// subject since it was looked for there: what was sent first would have been.
+func (m *Manager) expects(o *outgoing) []ledger.Expect {
+	switch {
+	case !m.cfg.KafkaCommits:
+		return []ledger.Expect{{Filter: m.claims, Seq: m.w.claim}}
+	case o.again:
+		return []ledger.Expect{{Filter: o.event.Subject(), Seq: o.looked}}
+	}
+	return nil
 }
 
 // drain stores what is left over from before: the event in doubt, the backlog, the gap.
