@@ -77,7 +77,7 @@ func (s *service) problem(st *kafka.Status) string {
 	case s.away():
 		return fmt.Sprintf("nothing can be stored: the NATS server at %s is away: it is waited for", s.at)
 	case st.LogError != nil:
-		return fmt.Sprintf("nothing can be stored: %v", st.LogError)
+		return fmt.Sprintf("nothing can be stored: %v: make room on the disk if it is full", st.LogError)
 	case st.KafkaError != nil:
 		return fmt.Sprintf("Kafka cannot be read: %v", st.KafkaError)
 	}

@@ -92,7 +92,7 @@ func TestServeOnAFullDiskIsUnwellAndAnswers(t *testing.T) {
 		return code == http.StatusServiceUnavailable && strings.Contains(body, "nothing can be stored")
 	})
 	_, body := d.get("/healthz")
-	require.Contains(t, body, "make room on the disk")
+	require.Contains(t, body, "make room on the disk", "whatever file it is that did not fit")
 	at, ok := d.offset("g", "t", 0)
 	require.True(t, ok, "questions are answered")
 	require.GreaterOrEqual(t, at, int64(1))

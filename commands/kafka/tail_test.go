@@ -473,6 +473,36 @@ func TestLogAway(t *testing.T) {
 	require.Equal(t, []int64{1, 2, 3}, allAts(eventsOf(t, log, ledger.KindCommitted)))
 }
 
+// stalledLog is a log that takes nothing until it is let go on, and does not say why.
+type stalledLog struct {
+	Appender
+	goOn chan struct{}
+}
+
+func (l stalledLog) Append(ctx context.Context, events []ledger.Event, expects ...ledger.Expect) (ledger.Receipt, error) {
+	select {
+	case <-l.goOn:
+		return l.Appender.Append(ctx, events, expects...)
+	case <-ctx.Done():
+		return ledger.Receipt{}, ctx.Err()
+	}
+}
+
+// A log that tries by itself for long, as on a full disk, has not failed yet; that it takes nothing
+// is told all the same.
+func TestLogTakesNothingForLong(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{Partitions: 1})
+	log := ledgertest.New(t)
+	stalled := stalledLog{log, make(chan struct{})}
+	require.NoError(t, fake.Write(t.Context(), "g", commits("g", "t", 0, 1)...))
+	r := capture(t, fake, log, func(cfg *TailConfig) { cfg.Log = stalled })
+	r.eventually(func(s Status) bool { return s.LogError != nil })
+	require.ErrorContains(t, r.Status().LogError, "has not taken an append for 3s")
+	close(stalled.goOn)
+	r.ready()
+	require.NoError(t, r.Status().LogError)
+}
+
 // The log stored a batch and could not say so. Capture does not guess: it ends, and the next
 // one goes on behind what is stored.
 func TestOutcomeOfAnAppendUnknown(t *testing.T) {

@@ -62,7 +62,9 @@ func (t *Tail) store(ctx context.Context, events []ledger.Event, seq uint64) (le
 	expect := ledger.Expect{Filter: ledger.CursorSubject(t.cfg.Cluster, ledger.CursorShardAll), Seq: seq}
 	var before error
 	for wait := newBackoff(); ; {
+		received := t.tellSlowAppend()
 		receipt, err := t.appendOnce(ctx, events, expect)
+		received()
 		switch {
 		case err == nil:
 			return receipt, nil
@@ -79,6 +81,27 @@ func (t *Tail) store(ctx context.Context, events []ledger.Event, seq uint64) (le
 		if err := wait.sleep(ctx); err != nil {
 			return ledger.Receipt{}, err
 		}
+	}
+}
+
+// slowAppend is how long an append may take before it is told: the log tries for longer by itself,
+// as when a disk is full, and nobody should have to wait for the end of that.
+const slowAppend = 3 * time.Second
+
+// tellSlowAppend makes the status tell of an append that takes long. What it returns has to be
+// called when the append has ended.
+func (t *Tail) tellSlowAppend() (received func()) {
+	ended := false // guarded by the board
+	timer := time.AfterFunc(slowAppend, func() {
+		t.board.update(func(s *Status) {
+			if !ended && s.LogError == nil {
+				s.LogError = fmt.Errorf("the ledger has not taken an append for %s", slowAppend)
+			}
+		})
+	})
+	return func() {
+		timer.Stop()
+		t.board.update(func(*Status) { ended = true })
 	}
 }
 
