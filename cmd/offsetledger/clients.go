@@ -43,7 +43,7 @@ func (l *natsListener) embed(cfg *embedded.Config) error {
 	read := stream.ReadRequests("")
 	cfg.Listen = l.address
 	cfg.Clients = []embedded.Client{
-		{Name: clientWriter, Requests: append(stream.GroupRequests(), read...)},
+		{Name: clientWriter, Requests: read, Appends: stream.GroupAppends(), Check: stream.CheckMessage},
 		{Name: clientReader, Requests: read},
 	}
 	if l.cert != "" {

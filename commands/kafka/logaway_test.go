@@ -20,10 +20,11 @@ import (
 func TestBusinessGoesOnWithoutTheLedger(t *testing.T) {
 	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 1}})
 	dir := filepath.Join(t.TempDir(), "ledger")
-	requests := append(stream.GroupRequests(), stream.ReadRequests("")...)
 	open := func(listen string) *embedded.Server {
 		srv, err := embedded.Start(t.Context(), embedded.Config{
-			Dir: dir, Listen: listen, Clients: []embedded.Client{{Name: "writer", Requests: requests}},
+			Dir: dir, Listen: listen, Clients: []embedded.Client{{
+				Name: "writer", Requests: stream.ReadRequests(""), Appends: stream.GroupAppends(), Check: stream.CheckMessage,
+			}},
 		})
 		require.NoError(t, err)
 		return srv

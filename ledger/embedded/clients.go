@@ -29,6 +29,11 @@ type Client struct {
 	// Requests are the subjects that it may send requests to, with the wildcards of NATS.
 	// Consumers are created as pull consumers only: one that pushes would write to any subject.
 	Requests []string
+	// Appends are the subjects under which it may have messages stored, with `*` for one token.
+	// Check looks at each message first, and what it refuses is not stored; nil takes all. It is
+	// called by one goroutine.
+	Appends []string
+	Check   func(subject string, message []byte) error
 }
 
 // keySuffix is that of the file in the data directory that holds a client's nkey seed.
@@ -84,6 +89,9 @@ func (s *Server) admit(dir string, clients []Client) error {
 	if _, err := s.conn.Subscribe(createGuarded+">", s.createConsumer); err != nil {
 		return err
 	}
+	if _, err := s.conn.Subscribe(acknowledged+">", s.acknowledge); err != nil {
+		return err
+	}
 	ledger := s.nats.GlobalAccount()
 	for _, c := range clients {
 		key, err := clientKey(KeyFile(dir, c.Name))
@@ -98,6 +106,9 @@ func (s *Server) admit(dir string, clients []Client) error {
 			if err := take(ledger, account, subject); err != nil {
 				return fmt.Errorf("requests of %s to %s: %w", c.Name, subject, err)
 			}
+		}
+		if err := s.takeAppends(ledger, account, c); err != nil {
+			return fmt.Errorf("appends of %s: %w", c.Name, err)
 		}
 		s.gate.accounts[key] = account
 	}
@@ -153,7 +164,7 @@ func (s *Server) createConsumer(m *nats.Msg) {
 
 func (s *Server) respond(m *nats.Msg, answer []byte) {
 	if err := m.Respond(answer); err != nil {
-		s.log.Warn("a client's consumer could not be answered for", "err", err)
+		s.log.Warn("a client could not be answered", "err", err)
 	}
 }
 

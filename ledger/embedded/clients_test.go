@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ type shared struct {
 
 func clients() []embedded.Client {
 	return []embedded.Client{
-		{Name: "writer", Requests: append(stream.ReadRequests(""), stream.GroupRequests()...)},
+		{Name: "writer", Requests: stream.ReadRequests(""), Appends: stream.GroupAppends(), Check: stream.CheckMessage},
 		{Name: "reader", Requests: stream.ReadRequests("")},
 	}
 }
@@ -153,6 +154,52 @@ func TestClientsAppendToGroupsOnly(t *testing.T) {
 	require.Zero(t, s.last(t))
 	_, err := s.open(t, "reader").Append(t.Context(), []ledger.Event{committed("billing", 1)})
 	require.Error(t, err)
+	require.Zero(t, s.last(t))
+}
+
+// What is no event, or not one of the subject that it is sent under, is refused, and a batch with it
+// as a whole: nobody could read the ledger past it.
+func TestWhatIsNoEventIsNotStored(t *testing.T) {
+	s := share(t)
+	nc := s.connect(t, "writer")
+	other := committed("other", 1)
+	foreign, err := other.AppendBinary(nil)
+	require.NoError(t, err)
+	empty := committed("billing", 1)
+	empty.Offsets = nil
+	invalid, err := empty.AppendBinary(nil)
+	require.NoError(t, err)
+	subject := ledger.GroupSubject("prod", "billing", ledger.KindCommitted)
+	for name, c := range map[string]struct {
+		message []byte
+		want    string
+	}{
+		"no event":             {[]byte("x"), "damaged event"},
+		"of another group":     {foreign, "an event of ol.prod.g.other.committed under ol.prod.g.billing.committed"},
+		"that says too little": {invalid, "invalid"},
+	} {
+		answer, err := nc.Request(subject, c.message, 5*time.Second)
+		require.NoError(t, err, name)
+		require.Contains(t, string(answer.Data), c.want, name)
+	}
+	for i, message := range [][]byte{[]byte("x"), foreign} {
+		m := nats.NewMsg(subject)
+		m.Data = message
+		m.Header.Set("Nats-Batch-Id", "b")
+		m.Header.Set("Nats-Batch-Sequence", strconv.Itoa(i+1))
+		require.NoError(t, nc.PublishMsg(m))
+	}
+	mine := committed("billing", 1)
+	good, err := mine.AppendBinary(nil)
+	require.NoError(t, err)
+	m := nats.NewMsg(subject)
+	m.Data = good
+	m.Header.Set("Nats-Batch-Id", "b")
+	m.Header.Set("Nats-Batch-Sequence", "3")
+	m.Header.Set("Nats-Batch-Commit", "1")
+	answer, err := nc.RequestMsg(m, 5*time.Second)
+	require.NoError(t, err)
+	require.Contains(t, string(answer.Data), `"error"`)
 	require.Zero(t, s.last(t))
 }
 

@@ -1,5 +1,11 @@
 package stream
 
+import (
+	"fmt"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
 // ReadRequests are the subjects that a [Log] sends requests to for all that reads the stream of
 // that name, empty for [DefaultName]: what a NATS user that may only read needs to be allowed,
 // with its inbox to subscribe to.
@@ -19,6 +25,25 @@ func ReadRequests(name string) []string {
 	}
 }
 
-// GroupRequests are the subjects that events about groups are appended under, of all clusters:
+// GroupAppends are the subjects that events about groups are appended under, of all clusters:
 // what an offset manager sends beside [ReadRequests].
-func GroupRequests() []string { return []string{"ol.*.g.*.*"} }
+func GroupAppends() []string { return []string{"ol.*.g.*.*"} }
+
+// CheckMessage says what is wrong with a message that is to be stored under a subject of the
+// ledger, nil if nothing is: it has to be an event that is valid, and that belongs there. A
+// ledger that holds another cannot be read past it.
+func CheckMessage(subject string, message []byte) error {
+	e, err := ledger.Decode(message)
+	if err != nil {
+		return err
+	}
+	if e.Parts == 0 { // a part may lack what the whole has
+		if err := e.Validate(); err != nil {
+			return err
+		}
+	}
+	if own := e.Subject(); own != subject {
+		return fmt.Errorf("%w: an event of %s under %s", ledger.ErrInvalid, own, subject)
+	}
+	return nil
+}
