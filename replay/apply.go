@@ -1,0 +1,294 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/offsetledger/offsetledger/ledger"
+)
+
+// Broker is the Kafka that a plan is carried out in.
+type Broker interface {
+	// Facts answers an inquiry with what is true now. What a group or topic could not be asked is
+	// its Problem.
+	Facts(ctx context.Context, q Inquiry) (Facts, error)
+	// Commit commits rows of a group as nobody in it, and returns them as they were sent, each
+	// with Kafka's error code; 0 is accepted. An error says that no answer came: some rows may
+	// be committed.
+	Commit(ctx context.Context, group string, rows []ledger.Offset) ([]ledger.Offset, error)
+	// Delete deletes committed offsets, and returns a row for each with Kafka's error code; 0 is
+	// deleted.
+	Delete(ctx context.Context, group string, partitions []ledger.TopicPartition) ([]ledger.Offset, error)
+}
+
+// Log is the ledger that is told what a plan does; *stream.Log is one.
+type Log interface {
+	// Append stores events together and in order, or none of them. It fails with
+	// [ledger.ErrConflict] when an expectation does not hold.
+	Append(ctx context.Context, events []ledger.Event, expects ...ledger.Expect) (ledger.Receipt, error)
+	// Read yields the records from one sequence to another, 0 for the last, that a filter
+	// selects. A record is valid until the next step.
+	Read(ctx context.Context, from, to uint64, f ledger.Filter) iter.Seq2[ledger.Record, error]
+	// LastOf returns the sequence of the last event whose subject the filter matches, 0 for none.
+	LastOf(ctx context.Context, filter string) (uint64, error)
+}
+
+// Order says how a plan is to be carried out.
+type Order struct {
+	Plan *Plan
+	By   By
+	// Strict wants everything that is committed to be what it was when the plan was made.
+	Strict bool
+	// WaitEmpty is how long to wait for groups that are in the way; 0 does not wait.
+	WaitEmpty time.Duration
+	// Approved wants somebody else to have approved the plan within the last [ApprovalLife].
+	Approved bool
+	// Learn adds to facts what only the ledger knows, as [Facts.Learn] does; nil adds nothing.
+	Learn func(*Facts)
+	// Waiting is told who is in the way, whenever that changes; nil is told nothing.
+	Waiting func([]PlanGroup)
+	Clock   func() time.Time // nil is time.Now
+}
+
+// Restored is what has become of a plan.
+type Restored struct {
+	ID      string // "r" and some digits: what [Undo] is about
+	Plan    string // id of the plan
+	Resumed bool   // an earlier run was interrupted, or was refused something, and was gone on with
+	Drift   Drift  // since the plan was made
+	Groups  []RestoredGroup
+}
+
+// RestoredGroup is what was done to one group.
+type RestoredGroup struct {
+	Group   string
+	Written int // offsets committed and read back
+	Deleted int // offsets deleted
+	Earlier int // steps that an earlier run of the same restore had done
+	Kept    int // partitions that were not to be touched
+	Commits int // requests that it took: with more than one the group did not change all at once
+	Refused []RefusedRow
+}
+
+// RefusedRow is a partition that is not as it was to be.
+type RefusedRow struct {
+	Topic     string
+	Partition int32
+	Code      int16  // Kafka's error code; 0 if it accepted the row
+	Why       string // what is there instead; empty if Code says it
+}
+
+// Sums adds up the groups.
+func (r *Restored) Sums() (written, deleted, refused int) {
+	for i := range r.Groups {
+		g := &r.Groups[i]
+		written, deleted, refused = written+g.Written, deleted+g.Deleted, refused+len(g.Refused)
+	}
+	return written, deleted, refused
+}
+
+// Apply carries out a plan: everything is looked at anew first, and nothing is written unless
+// every action and direction is as the plan says. Then, some groups at a time, the intent is
+// recorded with what is committed before, under the condition that nothing else was recorded of
+// the group since it was looked at; the offsets are committed and read back; and what was done
+// is recorded. Interrupted anywhere, it is finished by the same call, which repeats nothing.
+//
+// It fails with [ErrRefused] for a plan that can never be carried out, [ErrBlocked] for one that
+// cannot now, [ErrStale] for one that is not true any more, [ErrWaited] if a group did not
+// become empty in time, [ledger.ErrConflict] if others keep writing. All these have written
+// nothing to the groups that they name. [ErrPartly] says that some partitions are not as they
+// were to be: the answer tells which.
+func Apply(ctx context.Context, log Log, b Broker, o Order) (*Restored, error) {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	a := &applying{log: log, broker: b, order: o, plan: o.Plan, done: Restored{Plan: o.Plan.ID}}
+	if err := a.allowed(ctx); err != nil {
+		return nil, fmt.Errorf("apply plan %s: %w", o.Plan.ID, err)
+	}
+	if err := a.run(ctx); err != nil {
+		return &a.done, fmt.Errorf("apply plan %s: %w", o.Plan.ID, err)
+	}
+	if _, _, refused := a.done.Sums(); refused > 0 {
+		return &a.done, fmt.Errorf("apply plan %s: %w", o.Plan.ID, &PartlyError{Restored: &a.done})
+	}
+	return &a.done, nil
+}
+
+// applying is a plan that is being carried out.
+type applying struct {
+	log    Log
+	broker Broker
+	order  Order
+	plan   *Plan
+	until  time.Time           // how long groups are waited for
+	past   map[string]*pastRun // of an earlier run of the same restore, by group
+	done   Restored
+}
+
+// allowed looks at all that needs no broker.
+func (a *applying) allowed(ctx context.Context) error {
+	switch {
+	case a.plan.ID == "":
+		return errors.New("a plan has to be sealed before it is carried out")
+	case a.plan.Impossible():
+		return &RefusedError{Reasons: a.plan.refusals()}
+	case a.order.Approved:
+		return a.approved(ctx)
+	}
+	return nil
+}
+
+func (a *applying) run(ctx context.Context) error {
+	if err := a.resume(ctx); err != nil {
+		return err
+	}
+	a.until = a.order.Clock().Add(a.order.WaitEmpty)
+	jobs, err := a.free(ctx, nil) // all of it, before any of it is touched
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		a.done.Drift.plus(j.drift)
+	}
+	if !a.done.Resumed {
+		if err := a.begin(ctx); err != nil {
+			return err
+		}
+	}
+	for _, names := range a.batches() {
+		if err := a.groups(ctx, names); err != nil {
+			return err
+		}
+	}
+	return a.finish(ctx)
+}
+
+// What is carried out at a time: intents of so many groups and rows are one append.
+const (
+	batchGroups = 100
+	batchRows   = 20_000
+)
+
+// batches are the groups of the plan that have something to be done, in pieces.
+func (a *applying) batches() (out [][]string) {
+	var names []string
+	rows := 0
+	for i := range a.plan.Groups {
+		g := &a.plan.Groups[i]
+		t := g.Sums()
+		if t.Set+t.Deleted == 0 {
+			a.done.Groups = append(a.done.Groups, RestoredGroup{Group: g.Group, Kept: t.Kept})
+			continue
+		}
+		if len(names) > 0 && (len(names) == batchGroups || rows+len(g.Steps) > batchRows) {
+			out, names, rows = append(out, names), nil, 0
+		}
+		names, rows = append(names, g.Group), rows+len(g.Steps)
+	}
+	if len(names) > 0 {
+		out = append(out, names)
+	}
+	return out
+}
+
+// waitBetween is the time between two looks at groups that are waited for.
+const waitBetween = 250 * time.Millisecond
+
+// free looks what is to be done to groups, to all of the plan if names is nil, and waits for
+// those that are in the way.
+func (a *applying) free(ctx context.Context, names []string) ([]*job, error) {
+	told := ""
+	for {
+		jobs, err := a.look(ctx, names)
+		var blocked *BlockedError
+		switch {
+		case !errors.As(err, &blocked), a.order.WaitEmpty == 0:
+			return jobs, err
+		case !a.order.Clock().Before(a.until):
+			return nil, fmt.Errorf("%w after %s: %w", ErrWaited, a.order.WaitEmpty, err)
+		}
+		if text := blocked.Error(); text != told && a.order.Waiting != nil {
+			told = text
+			a.order.Waiting(blocked.Groups)
+		}
+		if err := pause(ctx, waitBetween); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// look asks for the facts of groups, of all of the plan if names is nil, and works out what is
+// to be done to each.
+func (a *applying) look(ctx context.Context, names []string) ([]*job, error) {
+	some := a.plan.of(names)
+	facts, err := a.broker.Facts(ctx, some.Inquiry())
+	if err != nil {
+		return nil, fmt.Errorf("ask what is true now: %w", err)
+	}
+	facts.Sort()
+	if a.order.Learn != nil {
+		a.order.Learn(&facts)
+	}
+	if have, want := facts.KafkaClusterID, a.plan.KafkaClusterID; have != "" && want != "" && have != want && !a.plan.Rules.AnyCluster {
+		return nil, &RefusedError{Reasons: []string{fmt.Sprintf("these brokers are Kafka cluster %s, and the plan is for %s", have, want)}}
+	}
+	later := some.Renew(facts)
+	jobs := make([]*job, len(some.Groups))
+	var stale StaleError
+	var blocked BlockedError
+	for i := range some.Groups {
+		g := &some.Groups[i]
+		j := newJob(g, &later.Groups[i], facts.Group(g.Group), a.past[g.Group])
+		jobs[i] = j
+		stale.Changed = append(stale.Changed, j.holds(a.plan.ID, a.order.Strict)...)
+		if len(j.now.Blocked) > 0 && j.pending() {
+			blocked.Groups = append(blocked.Groups, *j.now)
+		}
+	}
+	switch {
+	case len(stale.Changed) > 0:
+		stale.ID = a.plan.ID
+		return nil, &stale
+	case len(blocked.Groups) > 0:
+		return jobs, &blocked
+	}
+	return jobs, nil
+}
+
+// of is the part of a plan about some groups; nil is all of it.
+func (p *Plan) of(names []string) *Plan {
+	if names == nil {
+		return p
+	}
+	out := *p
+	out.Groups = nil
+	for i := range p.Groups {
+		if slices.Contains(names, p.Groups[i].Group) {
+			out.Groups = append(out.Groups, p.Groups[i])
+		}
+	}
+	return &out
+}
+
+func (d *Drift) plus(e Drift) {
+	d.Moved += e.Moved
+	d.Forward, d.Back = plus(d.Forward, e.Forward), plus(d.Back, e.Back)
+	d.Appeared += e.Appeared
+	d.Absent += e.Absent
+}
