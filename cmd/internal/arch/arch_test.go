@@ -32,7 +32,7 @@ var (
 )
 
 // The order of the house is ledger < {stream, embedded, projection} < {commands, commands/kafka,
-// replay} < cmd; commands/kafka may know commands, and nothing else of one step another of it.
+// replay} < replay/objstore < cmd; commands/kafka may know commands, and nothing else of one step another of it.
 var rules = []rule{
 	{"ledger", slices.Concat(nats, kafka, ui, []string{"net/http"}, own("ledger/", "projection", "commands", "replay", "cmd")),
 		"events are what every package speaks: their package is pure and imports none of them"},
@@ -49,7 +49,9 @@ var rules = []rule{
 	{"commands/kafka", slices.Concat(nats, ui, own("ledger/stream", "ledger/embedded", "replay", "cmd")),
 		"capture appends through the small interface that it declares"},
 	{"replay", slices.Concat(nats, kafka, ui, own("ledger/stream", "ledger/embedded", "commands", "cmd")),
-		"time travel reads through the small interface that it declares, and writes nothing"},
+		"time travel reads through the small interface that it declares, and writes nothing but snapshots"},
+	{"replay/objstore", slices.Concat(kafka, ui, []string{"github.com/nats-io/nats-server"}, own("ledger/stream", "ledger/embedded", "commands", "cmd")),
+		"a bucket of snapshots is a cache and knows no ledger"},
 }
 
 func own(paths ...string) []string {
