@@ -191,7 +191,10 @@ func (d *decider) epoch(s *Step, w *want, part *PartitionFacts) (ledger.Epoch, s
 		return ledger.Epoch{}, "without epoch " + e.String() + ": the partition is at epoch " + part.Epoch.String()
 	}
 	end, ok := part.end(e)
-	if !ok || end < s.Target.At {
+	switch {
+	case !ok:
+		return ledger.Epoch{}, "without epoch " + e.String() + ": the brokers do not say where it ended"
+	case end < s.Target.At:
 		return ledger.Epoch{}, "without epoch " + e.String() + ": it ended before the target"
 	}
 	return e, ""

@@ -48,7 +48,8 @@ type Draft struct {
 	wish    Wish
 	head    Plan
 	groups  []draftGroup
-	ledgers string // id of the cluster that was captured; empty if unknown
+	ledgers string     // id of the cluster that was captured; empty if unknown
+	epochs  []EpochEnd // of the rows of a group that is to be copied
 }
 
 // draftGroup is what the ledger says of one group.
@@ -72,8 +73,7 @@ func NewDraft(w Wish, m Material) (*Draft, error) {
 		d.ledgers = cover.KafkaClusterID
 	}
 	if w.Repair != nil {
-		d.head.Incident, d.head.Clock = w.Repair.ID, ClockSequence
-		d.head.Point = fmt.Sprintf("before %s", w.Repair.ID)
+		d.head.Incident, d.head.Clock, d.head.Point = w.Repair.ID, ClockCommit, w.Repair.point()
 	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(w.Groups))) {
 		g := draftGroup{name: name}
@@ -90,6 +90,13 @@ func NewDraft(w Wish, m Material) (*Draft, error) {
 			g.then = recorded(m, w.Cluster, w.Target.source(name))
 		}
 		d.groups = append(d.groups, g)
+	}
+	if t := &w.Target; t.Kind == TargetGroup && t.Point.IsNow() {
+		for _, p := range m.Now.Partitions(w.Cluster, t.Group) {
+			if p.LeaderEpoch.Known() {
+				d.epochs = append(d.epochs, EpochEnd{Topic: p.Topic, Partition: p.Partition, Epoch: p.LeaderEpoch})
+			}
+		}
 	}
 	return d, nil
 }
@@ -162,7 +169,7 @@ func wantRow(then *projection.State, cluster string, p *projection.Partition, k 
 
 // Inquiry is what has to be known of the present.
 func (d *Draft) Inquiry() Inquiry {
-	q := Inquiry{}
+	q := Inquiry{Epochs: slices.Clone(d.epochs)}
 	for i := range d.groups {
 		g := &d.groups[i]
 		q.Groups = append(q.Groups, g.name)

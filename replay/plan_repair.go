@@ -82,6 +82,15 @@ func (r *Repair) add(found []projection.Incident, s *projection.State, before []
 	}
 }
 
+// point is the place of the history before the incident.
+func (r *Repair) point() string {
+	seq, ok := projection.ParseIncidentID(r.ID)
+	if !ok || seq < 2 {
+		return "before " + r.ID
+	}
+	return Point{Seq: seq - 1}.String()
+}
+
 // wants are the targets of a repair: the value before, and only in the direction that repairs.
 func (r *Repair) wants(group string) map[ledger.TopicPartition]want {
 	out := map[ledger.TopicPartition]want{}

@@ -69,30 +69,74 @@ func (sc Scope) filter(watermarks bool) ledger.Filter {
 // of everything says of it. The point has to be resolved, see [Resolve]; one that the log has
 // not reached fails with [ErrAhead].
 func StateAt(ctx context.Context, r Reader, p Point, sc Scope) (*projection.State, error) {
+	return (*Snapshots)(nil).StateAt(ctx, r, p, sc)
+}
+
+// StateAt is the function of that name, and begins with the newest snapshot in which nothing is
+// later than the point.
+func (s *Snapshots) StateAt(ctx context.Context, r Reader, p Point, sc Scope) (*projection.State, error) {
 	end, err := endOf(ctx, r, p)
 	if err != nil {
 		return nil, err
 	}
-	s := projection.NewState()
-	if end == 0 {
-		return s, nil
+	st, err := s.replay(ctx, r, p, end, sc)
+	if err != nil {
+		return nil, fmt.Errorf("state at %s: %w", p, err)
 	}
-	for rec, err := range r.Read(ctx, 1, end, sc.Filter()) {
+	return st, nil
+}
+
+// replay folds up to end, or to where reading ends for a time.
+func (s *Snapshots) replay(ctx context.Context, r Reader, p Point, end uint64, sc Scope) (*projection.State, error) {
+	st, ok, err := s.start(ctx, r, p, end, sc)
+	if !ok {
+		st = projection.NewState()
+	}
+	if err != nil || st.Seq() == end {
+		return st, err
+	}
+	if err := begin(ctx, r, st, end, sc); err != nil {
+		return nil, err
+	}
+	for rec, err := range r.Read(ctx, st.Seq()+1, end, sc.Filter()) {
 		if err != nil {
-			return nil, fmt.Errorf("state at %s: %w", p, err)
+			return nil, err
 		}
 		if sc.ofCluster {
-			s.Skip(rec.Seq - 1)
+			st.Skip(rec.Seq - 1)
 		}
-		if err := s.ApplyUpTo(rec, p.Time); err != nil {
-			return nil, fmt.Errorf("state at %s: %w", p, err)
+		if err := st.ApplyUpTo(rec, p.Time); err != nil {
+			return nil, err
 		}
-		if p.Time.Known() && sc.ofCluster && rec.Event.Kind == ledger.KindCursor && s.Past(sc.cluster, p.Time) {
-			return s, nil
+		if p.Time.Known() && sc.ofCluster && rec.Event.Kind == ledger.KindCursor && st.Past(sc.cluster, p.Time) {
+			return st, nil
 		}
 	}
-	s.Skip(end)
-	return s, nil
+	st.Skip(end)
+	return st, nil
+}
+
+// begin tells the state of one group when the history of its cluster begins, which is most often
+// with a record of another group.
+func begin(ctx context.Context, r Reader, st *projection.State, end uint64, sc Scope) error {
+	if _, known := st.Coverage(sc.cluster); known || !sc.ofGroup {
+		return nil
+	}
+	first := func(to uint64, f ledger.Filter) (bool, error) {
+		for rec, err := range r.Read(ctx, st.Seq()+1, to, f) {
+			found := err == nil && rec.Event.Cluster == sc.cluster
+			if found {
+				st.Begin(rec)
+			}
+			return found, err
+		}
+		return false, nil
+	}
+	found, err := first(st.Seq()+1, ledger.Filter{}) // as a rule, and a filtered read takes longer
+	if err == nil && !found {
+		_, err = first(end, ledger.Filter{Subjects: []string{ledger.ClusterSubjects(sc.cluster)}})
+	}
+	return err
 }
 
 // endOf returns the last sequence that can matter for a point.

@@ -92,6 +92,7 @@ func (a *app) demo(interrupted context.Context, flags demoFlags) (err error) {
 	g.Go(func() error { return s.serveHTTP(running) })
 	g.Go(func() error { return a.runDemo(running, s, shop, dir, began, g) })
 	err = g.Wait()
+	s.endAsking()
 	if ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err())) {
 		return interrupted.Err()
 	}
@@ -132,6 +133,9 @@ func (a *app) runDemo(ctx context.Context, s *service, shop *demoShop, dir strin
 	}
 	cfg := kafka.TailConfig{Options: shop.kafka.Options(), Cluster: demoCluster, Interval: time.Second}
 	if err := s.newTail(cfg); err != nil {
+		return err
+	}
+	if err := s.ask(demoCluster, cfg.Options); err != nil {
 		return err
 	}
 	g.Go(func() error { return s.capture(ctx, cfg) })

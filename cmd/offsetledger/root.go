@@ -44,6 +44,8 @@ func (a *app) rootCommand() *cobra.Command {
 		a.historyCommand(),
 		a.eventsCommand(),
 		a.incidentsCommand(),
+		a.restoreCommand(),
+		a.resetCommand(),
 		a.serveCommand(),
 		a.demoCommand(),
 		a.doctorCommand(),

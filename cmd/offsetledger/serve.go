@@ -130,6 +130,7 @@ func (a *app) serve(ctx context.Context, flags serveFlags) (err error) {
 	g.Go(func() error { return s.serveHTTP(running) })
 	g.Go(func() error { return a.run(running, s, k, flags, began, g) })
 	err = g.Wait()
+	s.endAsking()
 	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		s.logger.Info("stopped")
 		return nil
@@ -162,6 +163,9 @@ func (a *app) run(ctx context.Context, s *service, k config.Kafka, flags serveFl
 	}
 	cfg := kafka.TailConfig{Options: options, Endpoint: endpoint(k), Cluster: name, Interval: flags.interval}
 	if err := s.newTail(cfg); err != nil {
+		return err
+	}
+	if err := s.ask(name, options); err != nil {
 		return err
 	}
 	g.Go(func() error { return s.capture(ctx, cfg) })

@@ -9,8 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/brokers"
 	"github.com/offsetledger/offsetledger/commands/kafka"
 	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/replay"
 )
 
 // service is what serve and demo run. It joins the parts: capture appends to the log, the view
@@ -24,6 +28,41 @@ type service struct {
 	// where it stands.
 	tail   atomic.Pointer[kafka.Tail]
 	stored storeHealth
+	// asked is how plans ask Kafka what is true now; nil until it is known which cluster it is.
+	asked atomic.Pointer[asking]
+}
+
+// asking is a client of the cluster that is captured, for questions about the present.
+type asking struct {
+	cluster string
+	client  *kgo.Client
+	brokers *brokers.Brokers
+}
+
+// ask has plans ask the cluster that is captured.
+func (s *service) ask(cluster string, options []kgo.Opt) error {
+	client, err := kgo.NewClient(options...)
+	if err != nil {
+		return err
+	}
+	s.asked.Store(&asking{cluster: cluster, client: client, brokers: brokers.New(client, nil)})
+	return nil
+}
+
+// endAsking lets go of the client that ask has made.
+func (s *service) endAsking() {
+	if a := s.asked.Load(); a != nil {
+		a.client.Close()
+	}
+}
+
+// facts answers what a plan has to know of Kafka.
+func (s *service) facts(ctx context.Context, cluster string, q replay.Inquiry) (replay.Facts, error) {
+	a := s.asked.Load()
+	if a == nil || a.cluster != cluster {
+		return replay.Facts{}, fmt.Errorf("this daemon does not capture cluster %s", cluster)
+	}
+	return a.brokers.Facts(ctx, q)
 }
 
 // newTail makes the tail of a Kafka cluster, to go on where the folded log says it stands.

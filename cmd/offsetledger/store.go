@@ -117,6 +117,14 @@ func (s *store) fold(ctx context.Context, g *errgroup.Group) error {
 	return s.view.WaitFor(ctx, last)
 }
 
+// appender appends events that are to be stored whatever else is.
+func appender(l *stream.Log) func(context.Context, []ledger.Event) error {
+	return func(ctx context.Context, events []ledger.Event) error {
+		_, err := l.Append(ctx, events)
+		return err
+	}
+}
+
 // away reports whether the NATS server is somebody else's and cannot be reached.
 func (s *store) away() bool { return s.server == nil && !s.conn.IsConnected() }
 

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/cmd/internal/table"
+	"github.com/offsetledger/offsetledger/projection"
+	"github.com/offsetledger/offsetledger/replay"
+)
+
+// printPlan writes a plan: its sums first, then every step.
+func (a *app) printPlan(p *replay.Plan) error {
+	switch a.output {
+	case outJSON:
+		return a.printJSON(p)
+	case outKafkaCSV:
+		return p.WriteKafkaCSV(a.stdout)
+	}
+	t := a.stepTable(p)
+	if !a.text() {
+		return printRows(a, stepRows(p), t)
+	}
+	a.planHeader(p)
+	if err := t.Write(a.stdout); err != nil {
+		return err
+	}
+	for i := range p.Groups {
+		a.planGroupNotes(p, &p.Groups[i])
+	}
+	for _, why := range p.Refused {
+		fmt.Fprintf(a.stdout, "refused: %s\n", why)
+	}
+	if p.FromLedger {
+		fmt.Fprintf(a.stdout, "Kafka was not asked: offsets and bounds are as of %s, leader epochs are left out; name it with -B\n", api.Time{Time: p.FactsAt})
+	}
+	return nil
+}
+
+func (a *app) planHeader(p *replay.Plan) {
+	groups := make([]string, len(p.Groups))
+	for i := range p.Groups {
+		groups[i] = api.Shown(p.Groups[i].Group)
+	}
+	word := "back to"
+	if p.Command == replay.CommandReset {
+		word = "to"
+	}
+	point := p.Point
+	switch {
+	case p.Incident != "":
+		point = fmt.Sprintf("before %s (%s, by %s)", p.Incident, strings.Replace(p.Point, "seq:", "seq ", 1), p.Clock)
+	case p.Clock != replay.ClockNone:
+		point += " (by " + p.Clock.String() + ")"
+	}
+	blocked := ""
+	if !p.Impossible() {
+		if why := p.Blocked(); len(why) > 0 {
+			blocked = "   BLOCKED: " + strings.Join(why, ", ")
+		}
+	} else {
+		blocked = "   REFUSED"
+	}
+	fmt.Fprintf(a.stdout, "PLAN %s  %s/%s  %s %s%s\n", p.ID, clusterName(p.Cluster), strings.Join(groups, ","), word, point, blocked)
+	t := p.Sums()
+	deleted := ""
+	if t.Deleted > 0 {
+		deleted = fmt.Sprintf(", %d deleted", t.Deleted)
+	}
+	uncounted := ""
+	if t.Uncounted > 0 {
+		uncounted = fmt.Sprintf("    (%d not known)", t.Uncounted)
+	}
+	fmt.Fprintf(a.stdout, "%d set, %d kept, %d refused%s    will SKIP %d    will REPLAY %d%s\n", t.Set, t.Kept, t.Refused, deleted, t.Skips, t.Replays, uncounted)
+}
+
+func (a *app) stepTable(p *replay.Plan) *table.Table {
+	several, wide := len(p.Groups) > 1 || !a.text(), a.output == outWide
+	t := &table.Table{}
+	if several {
+		t.Columns = append(t.Columns, table.Column{Name: "GROUP"})
+	}
+	t.Columns = append(t.Columns, table.Column{Name: "TOPIC"})
+	for _, name := range []string{"PARTITION", "CURRENT-OFFSET", "NEW-OFFSET", "LOG-START", "LOG-END"} {
+		t.Columns = append(t.Columns, table.Column{Name: name, Right: name != "PARTITION"})
+	}
+	t.Columns = append(t.Columns, table.Column{Name: "ACTION"}, table.Column{Name: "SKIPS", Right: true}, table.Column{Name: "REPLAYS", Right: true})
+	if wide {
+		t.Columns = append(t.Columns, table.Column{Name: "EPOCH", Right: true}, table.Column{Name: "METADATA"}, table.Column{Name: "EXPIRES"})
+	}
+	t.Columns = append(t.Columns, table.Column{Name: "NOTE"})
+	for i := range p.Groups {
+		for j := range p.Groups[i].Steps {
+			s := &p.Groups[i].Steps[j]
+			var cells []string
+			if several {
+				cells = append(cells, api.Shown(p.Groups[i].Group))
+			}
+			t.Row(append(cells, a.stepCells(s, wide)...)...)
+		}
+	}
+	return t
+}
+
+func (a *app) stepCells(s *replay.Step, wide bool) []string {
+	start, end := "", ""
+	if s.Log != nil {
+		start, end = strconv.FormatInt(s.Log.Start, 10), strconv.FormatInt(s.Log.End, 10)
+	}
+	skips, replays := "", ""
+	if n, m, ok := s.Moves(); ok {
+		skips, replays = strconv.FormatInt(n, 10), strconv.FormatInt(m, 10)
+	}
+	cells := []string{api.Shown(s.Topic), strconv.Itoa(int(s.Partition)), offsetCell(s.Current), offsetCell(s.Target), start, end,
+		s.Action.String(), skips, replays}
+	if wide {
+		epoch := ""
+		if n, ok := s.LeaderEpoch.Get(); ok {
+			epoch = strconv.Itoa(int(n))
+		}
+		cells = append(cells, epoch, api.Spell(s.Metadata), a.clock(api.Time{Time: s.ExpiresAt}, seconds))
+	}
+	return append(cells, s.Reason)
+}
+
+func offsetCell(v projection.Value) string {
+	if !v.Exists {
+		return ""
+	}
+	return strconv.FormatInt(v.At, 10)
+}
+
+// planGroupNotes says of a group what is not in the steps.
+func (a *app) planGroupNotes(p *replay.Plan, g *replay.PlanGroup) {
+	of := ""
+	if len(p.Groups) > 1 {
+		of = api.Shown(g.Group) + ": "
+	}
+	for _, why := range g.Refused {
+		fmt.Fprintf(a.stdout, "%srefused: %s\n", of, why)
+	}
+	if len(g.Untouched) > 0 {
+		why := ""
+		if p.Incident != "" {
+			why = " (not touched by " + p.Incident + ")"
+		}
+		fmt.Fprintf(a.stdout, "%snot in this plan: %s%s\n", of, replay.PartitionsText(g.Untouched), why)
+	}
+	if g.New && len(g.Refused) == 0 {
+		fmt.Fprintf(a.stdout, "%sthe group does not exist: it is made\n", of)
+	}
+	if len(g.Members) == 0 {
+		return
+	}
+	members := make([]string, len(g.Members))
+	for i := range g.Members {
+		members[i] = a.memberWords(&g.Members[i])
+	}
+	fmt.Fprintf(a.stdout, "%smembers: %s\n", of, strings.Join(members, ", "))
+}
+
+func (a *app) memberWords(m *replay.PlanMember) string {
+	name := m.ClientID
+	if m.InstanceID != "" {
+		name = m.InstanceID
+	}
+	text := api.Shown(name) + " " + strings.TrimPrefix(m.Host, "/")
+	switch {
+	case m.InstanceID == "":
+	case m.HeldUntil.Known():
+		text += " (static, held until " + a.clock(api.Time{Time: m.HeldUntil}, seconds) + " if stopped now)"
+	default:
+		text += " (static, held until its session ends)"
+	}
+	return text
+}
+
+// stepRow is a step in a list of rows.
+type stepRow struct {
+	Group       api.Text `json:"group"`
+	Topic       api.Text `json:"topic"`
+	Partition   int32    `json:"partition"`
+	TopicID     *string  `json:"topic_id"`
+	Current     *int64   `json:"current"`
+	Target      *int64   `json:"target"`
+	LeaderEpoch *int32   `json:"leader_epoch"`
+	Metadata    api.Text `json:"metadata"`
+	LogStart    *int64   `json:"log_start_offset"`
+	LogEnd      *int64   `json:"log_end_offset"`
+	Action      string   `json:"action"`
+	Skips       *int64   `json:"skips"`
+	Replays     *int64   `json:"replays"`
+	ExpiresAt   api.Time `json:"expires_at"`
+	Reason      string   `json:"reason"`
+}
+
+func stepRows(p *replay.Plan) []stepRow {
+	var rows []stepRow
+	for i := range p.Groups {
+		for j := range p.Groups[i].Steps {
+			s := &p.Groups[i].Steps[j]
+			row := stepRow{
+				Group: api.Text(p.Groups[i].Group), Topic: api.Text(s.Topic), Partition: s.Partition, Metadata: api.Text(s.Metadata),
+				Action: s.Action.String(), ExpiresAt: api.Time{Time: s.ExpiresAt}, Reason: s.Reason,
+				Current: offsetOf(s.Current), Target: offsetOf(s.Target),
+			}
+			if id := s.TopicID; id != [16]byte{} {
+				text := id.String()
+				row.TopicID = &text
+			}
+			if n, ok := s.LeaderEpoch.Get(); ok {
+				row.LeaderEpoch = &n
+			}
+			if s.Log != nil {
+				row.LogStart, row.LogEnd = &s.Log.Start, &s.Log.End
+			}
+			if skips, replays, ok := s.Moves(); ok {
+				row.Skips, row.Replays = &skips, &replays
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func offsetOf(v projection.Value) *int64 {
+	if !v.Exists {
+		return nil
+	}
+	return &v.At
+}

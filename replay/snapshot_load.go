@@ -1,0 +1,130 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/projection"
+)
+
+// Newest returns the state of the newest snapshot, for a fold of the whole ledger to go on
+// from. It is false if there is none that can be used.
+func (s *Snapshots) Newest(ctx context.Context, r Reader) (*projection.State, bool, error) {
+	last, err := r.Last(ctx)
+	if err != nil {
+		return nil, false, fmt.Errorf("newest snapshot: %w", err)
+	}
+	return s.start(ctx, r, Point{Seq: last}, last, Scope{})
+}
+
+// start returns the state of the newest snapshot from which a replay up to end can go on for a
+// point: nothing in it is later than the point. One that turns out not to be usable is passed
+// over with a warning, and forgotten.
+func (s *Snapshots) start(ctx context.Context, r Reader, p Point, end uint64, sc Scope) (*projection.State, bool, error) {
+	if s == nil {
+		return nil, false, nil
+	}
+	s.mu.Lock()
+	all := slices.Clone(s.known)
+	s.mu.Unlock()
+	for _, k := range slices.Backward(all) {
+		if k.Seq > end || p.Time.Known() && k.Latest().After(p.Time) {
+			continue
+		}
+		st, err := s.load(ctx, r, k, sc)
+		if err == nil {
+			return st, true, nil
+		}
+		if ctx.Err() != nil {
+			return nil, false, ctx.Err()
+		}
+		s.logger.Warn("snapshot is not used", "snapshot", k.ID(), "err", err)
+		s.forget(k.ID())
+	}
+	return nil, false, nil
+}
+
+// load reads of a snapshot what a scope needs.
+func (s *Snapshots) load(ctx context.Context, r Reader, k *known, sc Scope) (*projection.State, error) {
+	if err := s.check(ctx, r, k); err != nil {
+		return nil, err
+	}
+	var rows []ManifestRow
+	for _, row := range k.Parts {
+		if sc.needs(row.Name) {
+			rows = append(rows, row)
+		}
+	}
+	parts := make([]part, len(rows))
+	g, reading := errgroup.WithContext(ctx)
+	g.SetLimit(writers)
+	for i, row := range rows {
+		g.Go(func() (err error) {
+			parts[i], err = s.read(reading, k.ID(), row)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	l := projection.NewLoader(k.Seq, k.Appended, k.Latest())
+	for i, p := range parts {
+		if err := p.load(l, rows[i].Name, sc); err != nil {
+			return nil, fmt.Errorf("part %s: %w", rows[i].Name, err)
+		}
+	}
+	return l.State(), nil
+}
+
+// check makes sure, once, that the log is the one that the snapshot was taken of: it may have
+// lost its end, and have gone on with other records.
+func (s *Snapshots) check(ctx context.Context, r Reader, k *known) error {
+	s.mu.Lock()
+	checked := k.checked
+	s.mu.Unlock()
+	if checked {
+		return nil
+	}
+	err := errors.New("the log does not have the record that it ends with")
+	for rec, e := range r.Read(ctx, k.Seq, k.Seq, ledger.Filter{}) {
+		switch {
+		case e != nil:
+			err = e
+		case rec.Appended.Equal(k.Appended):
+			err = nil
+		default:
+			err = fmt.Errorf("it ends with a record stored at %s, and record %d of the log was at %s: the log has lost its end since",
+				k.Appended.Format(timeFormat), k.Seq, rec.Appended.Format(timeFormat))
+		}
+	}
+	if err == nil {
+		s.mu.Lock()
+		k.checked = true
+		s.mu.Unlock()
+	}
+	return err
+}
+
+// timeFormat is RFC 3339 with nanoseconds.
+const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
+
+// read reads one part, and unpacks it if it is what was written.
+func (s *Snapshots) read(ctx context.Context, id string, row ManifestRow) (part, error) {
+	b, err := s.store.Get(ctx, id+"/"+row.Name)
+	if err != nil {
+		return nil, fmt.Errorf("part %s: %w", row.Name, err)
+	}
+	if len(b) != row.Bytes || digest(b) != row.SHA256 {
+		return nil, fmt.Errorf("part %s is damaged: its %d bytes do not have the digest in the manifest", row.Name, len(b))
+	}
+	p, err := unpacker.DecodeAll(b, nil)
+	if err != nil {
+		return nil, fmt.Errorf("part %s: %w", row.Name, err)
+	}
+	return p, nil
+}

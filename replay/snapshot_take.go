@@ -1,0 +1,161 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/offsetledger/offsetledger/projection"
+)
+
+// ErrHalfRead is a state that ends inside an event that was cut in parts. The next records bring
+// one that can be written.
+var ErrHalfRead = errors.New("an event is half read")
+
+// When a snapshot is due: when the log has grown by this much, or by four times the last
+// snapshot if that is more; and after a time if anything was recorded at all.
+const (
+	dueBytes = 8 << 20
+	dueTimes = 4
+	dueAfter = 15 * time.Minute
+)
+
+// Due reports whether it is time for another snapshot of a log that has come to seq, and has so
+// many bytes.
+func (s *Snapshots) Due(now time.Time, seq, logBytes uint64) bool {
+	all := s.List()
+	if len(all) == 0 {
+		return seq > 0 && logBytes >= dueBytes
+	}
+	last := all[0]
+	if seq <= last.Seq {
+		return false
+	}
+	grown := logBytes - min(last.LogBytes, logBytes)
+	return grown >= max(dueBytes, dueTimes*uint64(last.Bytes())) || now.Sub(last.Taken) >= dueAfter
+}
+
+// Taking is what a snapshot is taken of.
+type Taking struct {
+	// Read calls its argument with the state of the whole ledger, which stands still meanwhile:
+	// [projection.View.Read] is one.
+	Read     func(func(*projection.State))
+	Now      time.Time
+	LogBytes uint64
+}
+
+// Take writes down the state, and thins the snapshots of before. A snapshot of that sequence is
+// replaced. The parts are written first and the manifest last: what a crash leaves is not used,
+// and removed by the next Take. It fails with [ErrHalfRead] between the parts of one event.
+func (s *Snapshots) Take(ctx context.Context, of Taking) (Manifest, error) {
+	s.taking.Lock()
+	defer s.taking.Unlock()
+	m := Manifest{Format: snapshotFormat, Incarnation: s.incarnation, Taken: of.Now.UTC(), LogBytes: of.LogBytes}
+	var parts map[string]part
+	of.Read(func(st *projection.State) {
+		if !st.Whole() {
+			return
+		}
+		m.Seq, m.Appended = st.Seq(), st.Appended()
+		m.LatestMillis, _ = st.Latest().Millis()
+		m.Partitions = st.Size()
+		parts, m.Groups = partsOf(st)
+	})
+	fail := func(err error) (Manifest, error) { return Manifest{}, fmt.Errorf("take a snapshot: %w", err) }
+	switch {
+	case parts == nil:
+		return fail(ErrHalfRead)
+	case m.Seq == 0:
+		return fail(errors.New("nothing is recorded yet"))
+	}
+	// One of this sequence may be there, of this state or of a stream of before.
+	if err := s.delete(ctx, m.ID()); err != nil && !errors.Is(err, ErrNoSnapshot) {
+		return fail(err)
+	}
+	if err := s.write(ctx, &m, parts); err != nil {
+		return fail(err)
+	}
+	s.add(m)
+	if err := s.thin(ctx); err != nil {
+		s.logger.Warn("old snapshots are not removed", "err", err)
+	}
+	return m, nil
+}
+
+// writers is how many parts are written at a time: most of it is waiting for the disk.
+const writers = 8
+
+// write packs the parts and stores them, and then the manifest.
+func (s *Snapshots) write(ctx context.Context, m *Manifest, parts map[string]part) error {
+	for name := range parts {
+		m.Parts = append(m.Parts, ManifestRow{Name: name})
+	}
+	slices.SortFunc(m.Parts, func(a, b ManifestRow) int { return strings.Compare(a.Name, b.Name) })
+	g, writing := errgroup.WithContext(ctx)
+	g.SetLimit(writers)
+	for i := range m.Parts {
+		row := &m.Parts[i]
+		g.Go(func() error {
+			packed := packer.EncodeAll(parts[row.Name], nil)
+			row.Bytes, row.SHA256 = len(packed), digest(packed)
+			return s.store.Put(writing, m.ID()+"/"+row.Name, packed)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	b, err := m.encode()
+	if err != nil {
+		return err
+	}
+	return s.store.Put(ctx, m.ID()+"/"+manifestName, b)
+}
+
+// thin removes what is superfluous: of the snapshots within an hour of the newest none, of those
+// within a day all but one an hour, of the older ones all but one a day. It also removes what
+// is half-written, and leaves alone what another version or stream may still use.
+func (s *Snapshots) thin(ctx context.Context) error {
+	names, err := s.store.Names(ctx)
+	if err != nil {
+		return err
+	}
+	whole := map[string]bool{}
+	for _, name := range names {
+		dir, part, _ := strings.Cut(name, "/")
+		whole[dir] = whole[dir] || part == manifestName
+	}
+	for dir, ok := range whole {
+		if !ok {
+			err = errors.Join(err, s.delete(ctx, dir))
+		}
+	}
+	for _, m := range superfluous(s.List()) {
+		err = errors.Join(err, s.delete(ctx, m.ID()))
+	}
+	return err
+}
+
+// superfluous picks of snapshots, the newest first, those that go.
+func superfluous(all []Manifest) []Manifest {
+	var gone []Manifest
+	kept := map[time.Time]bool{} // hours and days that have one
+	for i := range all {
+		age := all[0].Taken.Sub(all[i].Taken)
+		span := time.Hour
+		if age > 24*time.Hour {
+			span = 24 * time.Hour
+		}
+		at := all[i].Taken.Truncate(span).Add(span / 2) // an hour is not taken for a day
+		if age > time.Hour && kept[at] {
+			gone = append(gone, all[i])
+			continue
+		}
+		kept[at] = true
+	}
+	return gone
+}
