@@ -120,7 +120,9 @@ func (b *groupBroker) inTransaction(rows []ledger.Offset) ([]ledger.Offset, erro
 
 // Reset sets the committed offset of a partition on purpose, as [commands.Manager.ResetOffset]
 // does, and has the bound client read on from there if the partition is assigned to it. It
-// returns the offset. Like [kgo.Client.SetOffsets] it is for the goroutine that polls.
+// returns the offset. Like [kgo.Client.SetOffsets] it is for the goroutine that polls. A member
+// that has the partition assigned and is not asked goes on where it was and commits over the
+// reset: call it there, or while nobody consumes.
 func Reset(ctx context.Context, client *kgo.Client, topic string, partition int32, r commands.Reset) (int64, error) {
 	c, err := bound(client)
 	if err != nil {
