@@ -18,6 +18,23 @@ func (s *State) Whole() bool { return len(s.parts) == 0 }
 // it, the state is the fold of all records up to [State.Seq].
 func (s *State) Latest() ledger.Time { return s.latest }
 
+// Size is the number of partitions that groups have, or had, an offset for.
+func (s *State) Size() int {
+	n := 0
+	for _, c := range s.clusters {
+		for _, g := range c.groups {
+			for _, t := range g.topics {
+				n += len(t.cells)
+			}
+		}
+	}
+	return n
+}
+
+// Begin says with which record the history of its cluster begins, without folding it: for a state
+// of one group, whose own records begin later.
+func (s *State) Begin(rec ledger.Record) { s.cluster(&rec) }
+
 // GroupNames yields the groups of a cluster of which the state holds anything at all, sorted.
 // That is more than [State.Groups]: of some only a gap is known.
 func (s *State) GroupNames(cluster string) iter.Seq[string] {

@@ -38,8 +38,14 @@ type waiter struct {
 }
 
 // NewView returns a view of the empty state.
-func NewView() *View {
-	return &View{state: NewState(), incidents: NewIncidents()}
+func NewView() *View { return NewViewOf(NewState()) }
+
+// NewViewOf returns a view that goes on from a state, which it owns from then on. Incidents of
+// before are not among its incidents: [Incidents.Since] says so.
+func NewViewOf(s *State) *View {
+	in := NewIncidents()
+	in.since = s.Latest()
+	return &View{state: s, incidents: in, seq: s.Seq()}
 }
 
 // Run folds records until they end or one of them is an error, which it returns; ctx ends it
