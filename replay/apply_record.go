@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -91,7 +92,18 @@ func (a *applying) begin(ctx context.Context) error {
 	}
 	sum := sha256.Sum256(append([]byte(a.plan.Digest), id[:]...))
 	a.done.ID = "r" + hex.EncodeToString(sum[:])[:6]
-	return a.operate(ctx, OperationApply, Operation{Restore: a.done.ID, Plan: a.plan.ID, Digest: a.plan.Digest, Undoes: a.plan.undoes()})
+	var events []ledger.Event
+	switch _, err := FindPlan(ctx, logReader{a.log, a.plan.Cluster}, a.plan.Cluster, a.plan.ID); {
+	case errors.Is(err, ErrNoPlan): // it comes from a file: without it nothing could be taken back
+		ev, err := a.plan.Event(a.order.By)
+		if err != nil {
+			return err
+		}
+		events = append(events, ev)
+	case err != nil:
+		return err
+	}
+	return a.operate(ctx, OperationApply, Operation{Restore: a.done.ID, Plan: a.plan.ID, Digest: a.plan.Digest, Undoes: a.plan.undoes()}, events...)
 }
 
 // finish records what has become of it.
@@ -102,10 +114,10 @@ func (a *applying) finish(ctx context.Context) error {
 	return a.operate(ctx, OperationApplied, op)
 }
 
-func (a *applying) operate(ctx context.Context, action string, op Operation) error {
+func (a *applying) operate(ctx context.Context, action string, op Operation, before ...ledger.Event) error {
 	ev, err := operatorEvent(a.plan, action, op, a.order.By, ledger.AtTime(a.order.Clock()))
 	if err == nil {
-		_, err = a.log.Append(ctx, []ledger.Event{ev})
+		_, err = a.log.Append(ctx, append(before, ev))
 	}
 	if err != nil {
 		return fmt.Errorf("record %s of plan %s: %w", action, a.plan.ID, err)
