@@ -6,6 +6,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // What clients append goes through this process, message by message in their order, so that it
@@ -56,13 +57,37 @@ func (s *Server) passOn(c Client, subject string, m *nats.Msg) {
 			return
 		}
 	}
-	out := &nats.Msg{Subject: subject, Header: m.Header, Data: m.Data}
+	out := &nats.Msg{Subject: subject, Header: onlyAppendHeaders(m.Header), Data: m.Data}
 	if m.Reply != "" {
 		out.Reply = acknowledged + m.Reply
 	}
 	if err := s.conn.PublishMsg(out); err != nil {
 		s.log.Warn("a client's message could not be passed on", "client", c.Name, "err", err)
 	}
+}
+
+// appendHeaders are what an append says beside its event: an id, what it expects, its place in a
+// batch. No other header goes on. One would have the server write what it did with the message to a
+// subject of the sender's choice, in the account of the ledger, and one would be stored and have
+// readers take the event for a word of the server: that is no less than a way past Check.
+var appendHeaders = []string{
+	jetstream.MsgIDHeader, jetstream.ExpectedStreamHeader, jetstream.ExpectedLastSeqHeader,
+	jetstream.ExpectedLastSubjSeqHeader, jetstream.ExpectedLastSubjSeqSubjHeader, jetstream.ExpectedLastMsgIDHeader,
+	"Nats-Batch-Id", "Nats-Batch-Sequence", "Nats-Batch-Commit",
+}
+
+// onlyAppendHeaders leaves the headers that an append needs, one value of each.
+func onlyAppendHeaders(all nats.Header) nats.Header {
+	var some nats.Header
+	for _, name := range appendHeaders {
+		if v := all[name]; len(v) > 0 {
+			if some == nil {
+				some = nats.Header{}
+			}
+			some[name] = v[:1]
+		}
+	}
+	return some
 }
 
 // refuse answers in the stream's place.
