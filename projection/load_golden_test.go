@@ -99,6 +99,34 @@ func TestGoldenParts(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+// FuzzLoadIncidents does the same for incidents.
+func FuzzLoadIncidents(f *testing.F) {
+	s, x := NewState(), NewIncidents()
+	for i, at := range []int64{500, 100, 200, 7} {
+		rec := ledger.Record{Seq: uint64(i + 1), Event: ledger.Event{Kind: ledger.KindCommitted, Cluster: "c", Group: "g", Time: ledger.AtMillis(int64(i) * 5000),
+			Source: ledger.Source{Kind: ledger.SourceTail}, Offsets: []ledger.Offset{{Topic: "t", At: at, SourceOffset: int64(i)}}}}
+		changes, err := s.Apply(rec)
+		require.NoError(f, err)
+		x.Apply(s, &rec, changes)
+	}
+	b := x.Append(nil)
+	for n := range b {
+		_, err := LoadIncidents(b[:n])
+		require.ErrorIs(f, err, ledger.ErrDamaged)
+	}
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		x, err := LoadIncidents(b)
+		if err != nil {
+			require.ErrorIs(t, err, ledger.ErrDamaged)
+			return
+		}
+		again, err := LoadIncidents(x.Append(nil))
+		require.NoError(t, err)
+		require.Equal(t, x.Append(nil), again.Append(nil))
+	})
+}
+
 // A part that was cut short anywhere, or has something behind it, is refused.
 func TestPartsThatWereCut(t *testing.T) {
 	for name, b := range goldenParts(t) {

@@ -223,3 +223,38 @@ func TestNothingIsLaterThanTheLatest(t *testing.T) {
 		require.Equal(t, written(all), written(asOf))
 	})
 }
+
+// Incidents go on where they were written: what is going on, too.
+func TestIncidentsGoOnWhereTheyWereWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := whatever{t: t, ms: 1_700_000_000_000}
+		recs := w.log()
+		s, through, resumed := NewState(), NewIncidents(), NewIncidents()
+		through.limit, resumed.limit = 5, 5
+		cut := rapid.IntRange(0, len(recs)).Draw(t, "written at")
+		for i, rec := range recs {
+			if i == cut {
+				b := resumed.Append(nil)
+				var err error
+				resumed, err = LoadIncidents(b)
+				require.NoError(t, err)
+				resumed.limit = 5
+				require.Equal(t, b, resumed.Append(nil))
+			}
+			changes, err := s.Apply(rec)
+			require.NoError(t, err)
+			if whole, ok := s.Folded(); ok {
+				through.Apply(s, whole, changes)
+				resumed.Apply(s, whole, changes)
+			}
+		}
+		require.Equal(t, through.Append(nil), resumed.Append(nil))
+		require.Equal(t, slices.Collect(through.All("")), slices.Collect(resumed.All("")))
+		require.Equal(t, through.open, resumed.open)
+		for key := range through.groups {
+			want, _ := through.Last(key.cluster, key.group)
+			got, _ := resumed.Last(key.cluster, key.group)
+			require.Equal(t, want, got)
+		}
+	})
+}

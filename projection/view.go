@@ -38,14 +38,18 @@ type waiter struct {
 }
 
 // NewView returns a view of the empty state.
-func NewView() *View { return NewViewOf(NewState()) }
+func NewView() *View {
+	return &View{state: NewState(), incidents: NewIncidents()}
+}
 
-// NewViewOf returns a view that goes on from a state, which it owns from then on. Incidents of
-// before are not among its incidents: [Incidents.Since] says so.
-func NewViewOf(s *State) *View {
-	in := NewIncidents()
-	in.since = s.Latest()
-	return &View{state: s, incidents: in, seq: s.Seq()}
+// Resume has a view that has folded nothing yet go on from a state and the incidents up to it.
+// Both belong to the view from then on.
+func (v *View) Resume(s *State, in *Incidents) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.wait.Lock()
+	defer v.wait.Unlock()
+	v.state, v.incidents, v.seq = s, in, s.Seq()
 }
 
 // Run folds records until they end or one of them is an error, which it returns; ctx ends it

@@ -12,20 +12,50 @@ import (
 	"github.com/offsetledger/offsetledger/projection"
 )
 
-// Newest returns the state of the newest snapshot, for a fold of the whole ledger to go on
-// from. It is false if there is none that can be used.
-func (s *Snapshots) Newest(ctx context.Context, r Reader) (*projection.State, bool, error) {
+// Newest returns the state of the newest snapshot, and the incidents up to it, for a view of the
+// whole ledger to go on from. It is false if there is none that can be used.
+func (s *Snapshots) Newest(ctx context.Context, r Reader) (*projection.State, *projection.Incidents, bool, error) {
 	last, err := r.Last(ctx)
 	if err != nil {
-		return nil, false, fmt.Errorf("newest snapshot: %w", err)
+		return nil, nil, false, fmt.Errorf("newest snapshot: %w", err)
 	}
-	return s.start(ctx, r, Point{Seq: last}, last, Scope{})
+	var in *projection.Incidents
+	st, ok, err := s.first(ctx, Point{}, last, func(k *known) (*projection.State, error) {
+		st, err := s.load(ctx, r, k, Scope{})
+		if err == nil {
+			in, err = s.incidents(ctx, k)
+		}
+		return st, err
+	})
+	return st, in, ok, err
+}
+
+// incidents reads the incidents of a snapshot. One without is taken for one that knows of none.
+func (s *Snapshots) incidents(ctx context.Context, k *known) (*projection.Incidents, error) {
+	row, ok := k.part(incidentsPart)
+	if !ok {
+		return projection.NewIncidents(), nil
+	}
+	p, err := s.read(ctx, k.ID(), row)
+	if err != nil {
+		return nil, err
+	}
+	in, err := projection.LoadIncidents(p)
+	if err != nil {
+		return nil, fmt.Errorf("part %s: %w", incidentsPart, err)
+	}
+	return in, nil
 }
 
 // start returns the state of the newest snapshot from which a replay up to end can go on for a
-// point: nothing in it is later than the point. One that turns out not to be usable is passed
-// over with a warning, and forgotten.
+// point: nothing in it is later than the point.
 func (s *Snapshots) start(ctx context.Context, r Reader, p Point, end uint64, sc Scope) (*projection.State, bool, error) {
+	return s.first(ctx, p, end, func(k *known) (*projection.State, error) { return s.load(ctx, r, k, sc) })
+}
+
+// first loads the newest snapshot that serves. One that turns out not to be usable is passed over
+// with a warning, and forgotten.
+func (s *Snapshots) first(ctx context.Context, p Point, end uint64, load func(*known) (*projection.State, error)) (*projection.State, bool, error) {
 	if s == nil {
 		return nil, false, nil
 	}
@@ -36,7 +66,7 @@ func (s *Snapshots) start(ctx context.Context, r Reader, p Point, end uint64, sc
 		if k.Seq > end || p.Time.Known() && k.Latest().After(p.Time) {
 			continue
 		}
-		st, err := s.load(ctx, r, k, sc)
+		st, err := load(k)
 		if err == nil {
 			return st, true, nil
 		}

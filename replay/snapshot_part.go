@@ -20,6 +20,9 @@ const groupParts = 256
 // capturePart holds what is known of each cluster as a whole.
 const capturePart = "capture"
 
+// incidentsPart holds the incidents up to the state, and no entries. Only a view needs it.
+const incidentsPart = "incidents"
+
 // groupPart is the part that a group is in: FNV-1a 64 of cluster, a byte 0, and group, modulo 256.
 func groupPart(cluster, group string) string {
 	h := fnv.New64a()
@@ -124,7 +127,7 @@ var topicsParts = func() (names []string) {
 
 // needs reports whether a scope needs anything of a part.
 func (sc Scope) needs(name string) bool {
-	return !sc.ofGroup || name[0] != 'g' || name == groupPart(sc.cluster, sc.group)
+	return name != incidentsPart && (!sc.ofGroup || name[0] != 'g' || name == groupPart(sc.cluster, sc.group))
 }
 
 // The coders are safe for use by several goroutines. That they can be made was seen by the test

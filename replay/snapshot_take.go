@@ -42,9 +42,9 @@ func (s *Snapshots) Due(now time.Time, seq, logBytes uint64) bool {
 
 // Taking is what a snapshot is taken of.
 type Taking struct {
-	// Read calls its argument with the state of the whole ledger, which stands still meanwhile:
-	// [projection.View.Read] is one.
-	Read     func(func(*projection.State))
+	// Read calls its argument with the state of the whole ledger and the incidents up to it, which
+	// stand still meanwhile: [projection.View.ReadIncidents] is one. The incidents can be nil.
+	Read     func(func(*projection.State, *projection.Incidents))
 	Now      time.Time
 	LogBytes uint64
 }
@@ -57,7 +57,7 @@ func (s *Snapshots) Take(ctx context.Context, of Taking) (Manifest, error) {
 	defer s.taking.Unlock()
 	m := Manifest{Format: snapshotFormat, Incarnation: s.incarnation, Taken: of.Now.UTC(), LogBytes: of.LogBytes}
 	var parts map[string]part
-	of.Read(func(st *projection.State) {
+	of.Read(func(st *projection.State, in *projection.Incidents) {
 		if !st.Whole() {
 			return
 		}
@@ -65,6 +65,9 @@ func (s *Snapshots) Take(ctx context.Context, of Taking) (Manifest, error) {
 		m.LatestMillis, _ = st.Latest().Millis()
 		m.Partitions = st.Size()
 		parts, m.Groups = partsOf(st)
+		if in != nil {
+			parts[incidentsPart] = in.Append(nil)
+		}
 	})
 	fail := func(err error) (Manifest, error) { return Manifest{}, fmt.Errorf("take a snapshot: %w", err) }
 	switch {

@@ -85,7 +85,7 @@ func open(t require.TestingT, store replay.Store) (*replay.Snapshots, *strings.B
 func take(t require.TestingT, s *replay.Snapshots, log memory, n int) replay.Manifest {
 	st := stateAt(t, log, replay.Point{Seq: uint64(n)}, replay.Scope{})
 	m, err := s.Take(context.Background(), replay.Taking{
-		Read: func(read func(*projection.State)) { read(st) }, Now: time.UnixMilli(int64(n)), LogBytes: uint64(n)})
+		Read: func(read func(*projection.State, *projection.Incidents)) { read(st, projection.NewIncidents()) }, Now: time.UnixMilli(int64(n)), LogBytes: uint64(n)})
 	require.NoError(t, err)
 	return m
 }
@@ -197,6 +197,7 @@ func TestREP02SnapshotOfAnotherShape(t *testing.T) {
 		"empty part":                   {func(o *objects, m replay.Manifest) { o.all[m.ID()+"/t0"] = nil }, "t0 is damaged"},
 		"empty manifest":               {func(o *objects, m replay.Manifest) { o.all[m.ID()+"/manifest"] = nil }, "manifest is damaged"},
 		"missing part":                 {func(o *objects, m replay.Manifest) { delete(o.all, m.ID()+"/t3") }, "not exist"},
+		"incidents":                    {func(o *objects, m replay.Manifest) { o.all[m.ID()+"/incidents"] = o.all[m.ID()+"/capture"] }, "incidents is damaged"},
 		"no manifest":                  {func(o *objects, m replay.Manifest) { delete(o.all, m.ID()+"/manifest") }, "half-written"},
 		"manifest of another":          {func(o *objects, m replay.Manifest) { o.all[m.ID()+"/manifest"] = o.all["s100/manifest"] }, "is that of s100"},
 	} {
@@ -207,7 +208,7 @@ func TestREP02SnapshotOfAnotherShape(t *testing.T) {
 			m := take(t, s, log, 200)
 			c.damage(o, m)
 			s, warned := open(t, o)
-			st, ok, err := s.Newest(t.Context(), log)
+			st, _, ok, err := s.Newest(t.Context(), log)
 			require.NoError(t, err)
 			require.True(t, ok)
 			require.EqualValues(t, 100, st.Seq(), "the one before is used")
@@ -238,7 +239,7 @@ func TestREP03SnapshotOfAStreamThatNoLongerExists(t *testing.T) {
 	t.Run("ahead of the log", func(t *testing.T) {
 		s, _ := open(t, o)
 		short := log[:96]
-		_, ok, err := s.Newest(t.Context(), short)
+		_, _, ok, err := s.Newest(t.Context(), short)
 		require.NoError(t, err)
 		require.False(t, ok)
 		require.EqualValues(t, 96, stateAtWith(t, s, short).Seq())
@@ -261,12 +262,12 @@ func stateAtWith(t *testing.T, s *replay.Snapshots, r replay.Reader) *projection
 }
 
 // A replay tells nobody anything. Rebuilding a view of a thousand records with five rewinds and two
-// expiries, from the start or from a snapshot, writes nothing, and a follower hears only of what
-// comes after.
+// expiries, from the start or from a snapshot, writes nothing,
+// and tells of every incident once.
 func TestREP06ReplayDoesNotAct(t *testing.T) {
 	var log memory
 	for i := range int64(1000) {
-		ev := commit("g", 1000+i, row(0, 100+i, i, 1000+i))
+		ev := commit("g", i*5000, row(0, 100+i, i, i*5000))
 		switch {
 		case i%200 == 100:
 			ev.Offsets[0].At = 5
@@ -275,24 +276,40 @@ func TestREP06ReplayDoesNotAct(t *testing.T) {
 		}
 		log.add(0, ev)
 	}
+	whole := projection.NewView()
+	require.NoError(t, whole.Run(t.Context(), log.Read(t.Context(), 1, 1000, ledger.Filter{})))
+	part := projection.NewView()
+	require.NoError(t, part.Run(t.Context(), log.Read(t.Context(), 1, 950, ledger.Filter{})))
 	o := newObjects()
 	s, _ := open(t, o)
-	take(t, s, log, 950)
+	_, err := s.Take(t.Context(), replay.Taking{Read: part.ReadIncidents})
+	require.NoError(t, err)
 	before := maps.Clone(o.all)
 	st := stateAtWith(t, s, log)
-	require.Equal(t, before, o.all, "nothing is written")
 	g, _ := st.Group("c", "g")
 	require.EqualValues(t, 5, g.Statistics.Rewinds)
 
-	start, ok, err := s.Newest(t.Context(), log)
+	start, incidents, ok, err := s.Newest(t.Context(), log)
 	require.NoError(t, err)
 	require.True(t, ok)
-	view := projection.NewViewOf(start)
-	require.NoError(t, view.Run(t.Context(), log.Read(t.Context(), start.Seq()+1, 1000, ledger.Filter{})))
-	view.ReadIncidents(func(st *projection.State, in *projection.Incidents) {
-		require.Equal(t, bytesOf(stateAtWith(t, s, log)), bytesOf(st))
-		require.Empty(t, slices.Collect(in.All("")), "none is raised again")
+	again := projection.NewView()
+	again.Resume(start, incidents)
+	require.EqualValues(t, 950, again.Seq())
+	require.NoError(t, again.Run(t.Context(), log.Read(t.Context(), 951, 1000, ledger.Filter{})))
+	require.Equal(t, before, o.all, "nothing is written")
+	require.Equal(t, acts(whole), acts(again), "none is lost, and none told twice")
+	require.Len(t, acts(again), 5+2+2)
+	again.Read(func(got *projection.State) { require.Equal(t, bytesOf(st), bytesOf(got)) })
+}
+
+// acts are the incidents of a view.
+func acts(v *projection.View) (all []projection.Incident) {
+	v.ReadIncidents(func(_ *projection.State, in *projection.Incidents) {
+		for i := range in.All("") {
+			all = append(all, i.Copy())
+		}
 	})
+	return all
 }
 
 // An object that is larger than a message is none of the snapshot's business: 20,000 groups of ten
@@ -311,7 +328,7 @@ func TestREP09SnapshotLargerThanAMessage(t *testing.T) {
 	m := take(t, s, log, len(log))
 	require.Equal(t, 200_000, m.Partitions)
 	require.Equal(t, 20_000, m.Groups)
-	require.Len(t, m.Parts, 256+16+1)
+	require.Len(t, m.Parts, 256+16+2)
 	s, _ = open(t, o)
 	require.Equal(t, bytesOf(stateAt(t, log, replay.Point{}, replay.Scope{})), bytesOf(stateAtWith(t, s, log)))
 	one, err := s.StateAt(t.Context(), log, replay.Point{}, replay.OfGroup("c", "group-77"))
@@ -361,7 +378,7 @@ func TestHalfASnapshotIsNone(t *testing.T) {
 			return nil
 		}
 		st := stateAt(t, log, replay.Point{}, replay.Scope{})
-		_, err := s.Take(t.Context(), replay.Taking{Read: func(read func(*projection.State)) { read(st) }})
+		_, err := s.Take(t.Context(), replay.Taking{Read: func(read func(*projection.State, *projection.Incidents)) { read(st, nil) }})
 		require.ErrorContains(t, err, "no space")
 		o.fail = nil
 		s, _ = open(t, o)
@@ -381,7 +398,7 @@ func TestNoSnapshotOfHalfAnEvent(t *testing.T) {
 	_, err := st.Apply(ledger.Record{Seq: 1, Appended: time.UnixMilli(1), Event: ev})
 	require.NoError(t, err)
 	s, _ := open(t, newObjects())
-	_, err = s.Take(t.Context(), replay.Taking{Read: func(read func(*projection.State)) { read(st) }})
+	_, err = s.Take(t.Context(), replay.Taking{Read: func(read func(*projection.State, *projection.Incidents)) { read(st, nil) }})
 	require.ErrorIs(t, err, replay.ErrHalfRead)
 }
 
@@ -394,7 +411,7 @@ func TestSnapshotsAreDueAndThinned(t *testing.T) {
 	require.True(t, s.Due(begin, 1, 8<<20))
 	for i := range 199 {
 		st := stateAt(t, log, replay.Point{Seq: uint64(i + 1)}, replay.Scope{})
-		_, err := s.Take(t.Context(), replay.Taking{Read: func(read func(*projection.State)) { read(st) }, Now: begin.Add(time.Duration(i) * 20 * time.Minute), LogBytes: 100})
+		_, err := s.Take(t.Context(), replay.Taking{Read: func(read func(*projection.State, *projection.Incidents)) { read(st, nil) }, Now: begin.Add(time.Duration(i) * 20 * time.Minute), LogBytes: 100})
 		require.NoError(t, err)
 	}
 	all := s.List()

@@ -75,11 +75,11 @@ func BenchmarkSnapshot(b *testing.B) {
 	state, err := replay.StateAt(b.Context(), log, replay.Point{}, replay.Scope{})
 	require.NoError(b, err)
 	require.Equal(b, 1_000_000, state.Size())
-	bucket, err := objstore.Create(b.Context(), connect(b), objstore.Config{})
+	bucket, err := objstore.New(connect(b), objstore.Config{})
 	require.NoError(b, err)
 	s, err := replay.OpenSnapshots(b.Context(), replay.SnapshotConfig{Store: bucket})
 	require.NoError(b, err)
-	taking := replay.Taking{Read: func(read func(*projection.State)) { read(state) }, Now: time.Now()}
+	taking := replay.Taking{Read: func(read func(*projection.State, *projection.Incidents)) { read(state, projection.NewIncidents()) }, Now: time.Now()}
 	m, err := s.Take(b.Context(), taking)
 	require.NoError(b, err)
 
@@ -93,7 +93,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	})
 	b.Run("read", func(b *testing.B) {
 		for b.Loop() {
-			_, ok, err := s.Newest(b.Context(), log)
+			_, _, ok, err := s.Newest(b.Context(), log)
 			require.NoError(b, err)
 			require.True(b, ok)
 		}

@@ -34,10 +34,10 @@ func Example() {
 		}
 	}
 
-	bucket, _ := objstore.Create(ctx, srv.Conn(), objstore.Config{})
+	bucket, _ := objstore.New(srv.Conn(), objstore.Config{})
 	snapshots, _ := replay.OpenSnapshots(ctx, replay.SnapshotConfig{Store: bucket, Incarnation: log.Incarnation()})
 	first, _ := replay.StateAt(ctx, log, replay.Point{Seq: 1}, replay.Scope{})
-	taken, _ := snapshots.Take(ctx, replay.Taking{Read: func(read func(*projection.State)) { read(first) }, Now: time.Now()})
+	taken, _ := snapshots.Take(ctx, replay.Taking{Read: func(read func(*projection.State, *projection.Incidents)) { read(first, nil) }, Now: time.Now()})
 	fmt.Println(taken.ID(), taken.Groups, taken.Partitions)
 
 	last, _ := snapshots.StateAt(ctx, log, replay.Point{}, replay.OfGroup("prod", "billing"))

@@ -2,8 +2,8 @@
 // of: a [replay.Store].
 //
 // A bucket is a cache and never the ledger: whatever is in it can be deleted, and comes back by a
-// replay. The package knows nothing of what it stores, and refuses to make a bucket unless it is
-// told to ([Create]).
+// replay. It is made by the first Put: whoever only reads leaves nothing behind. The package knows
+// nothing of what it stores.
 package objstore
 
 import (
@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,14 +26,11 @@ import (
 // DefaultBucket is the name of the bucket unless another is given.
 const DefaultBucket = "OFFSETLEDGER_SNAPSHOTS"
 
-// ErrNotFound: there is no bucket of that name.
-var ErrNotFound = errors.New("bucket not found")
-
 // Config says which bucket, and what it should be when it is made. The zero Config is the
 // default.
 type Config struct {
 	Bucket   string // letters, digits, `_` and `-`; empty is [DefaultBucket]
-	Replicas int    // used by Create only; 0 is 1
+	Replicas int    // used when it is made; 0 is 1
 }
 
 func (c Config) withDefaults() Config {
@@ -48,45 +46,53 @@ func (c Config) withDefaults() Config {
 // Bucket is a [replay.Store]. Its methods may be called from any goroutine. The connection
 // belongs to the caller.
 type Bucket struct {
-	name    string
-	js      jetstream.JetStream
+	cfg Config
+	js  jetstream.JetStream
+
+	mu     sync.Mutex
+	opened *opened // nil until the bucket was found or made
+}
+
+// opened is a bucket that is there.
+type opened struct {
 	objects jetstream.ObjectStore
 	stream  jetstream.Stream // that the objects are in
 }
 
-// Create makes the bucket, if there is none, and opens it.
-func Create(ctx context.Context, nc *nats.Conn, cfg Config) (*Bucket, error) {
-	cfg = cfg.withDefaults()
+// New returns the bucket, whether it is there or not. It asks the server nothing yet.
+func New(nc *nats.Conn, cfg Config) (*Bucket, error) {
 	js, err := jetstream.New(nc)
-	if err == nil {
-		_, err = js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{
-			Bucket: cfg.Bucket, Description: "offsetledger: snapshots, a cache", Storage: jetstream.FileStorage, Replicas: cfg.Replicas,
-		})
+	if err != nil {
+		return nil, fmt.Errorf("bucket %s: %w", cfg.withDefaults().Bucket, err)
 	}
-	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
-		return nil, fmt.Errorf("create bucket %s: %w", cfg.Bucket, err)
-	}
-	return Open(ctx, nc, cfg)
+	return &Bucket{cfg: cfg.withDefaults(), js: js}, nil
 }
 
-// Open opens a bucket that is there. If there is none it fails with [ErrNotFound].
-func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Bucket, error) {
-	cfg = cfg.withDefaults()
-	b := &Bucket{name: cfg.Bucket}
-	var err error
-	if b.js, err = jetstream.New(nc); err == nil {
-		b.objects, err = b.js.ObjectStore(ctx, cfg.Bucket)
+// open finds the bucket. If there is none, and it is not to be made, it returns nil.
+func (b *Bucket) open(ctx context.Context, create bool) (*opened, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.opened != nil {
+		return b.opened, nil
 	}
-	if err == nil {
-		b.stream, err = b.js.Stream(ctx, "OBJ_"+cfg.Bucket)
-	}
-	if errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
-		err = ErrNotFound
+	objects, err := b.js.ObjectStore(ctx, b.cfg.Bucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		if !create {
+			return nil, nil
+		}
+		objects, err = b.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{
+			Bucket: b.cfg.Bucket, Description: "offsetledger: snapshots, a cache", Storage: jetstream.FileStorage, Replicas: b.cfg.Replicas,
+		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open bucket %s: %w", cfg.Bucket, err)
+		return nil, err
 	}
-	return b, nil
+	stream, err := b.js.Stream(ctx, "OBJ_"+b.cfg.Bucket)
+	if err != nil {
+		return nil, err
+	}
+	b.opened = &opened{objects, stream}
+	return b.opened, nil
 }
 
 // chunkSize is what goes into one message: most objects go into one, and the smallest limit of a
@@ -94,9 +100,9 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Bucket, error) {
 const chunkSize = 512 << 10
 
 // The subjects of an object store: of the chunks of an object, and of what is known of it.
-func (b *Bucket) chunks(id string) string { return "$O." + b.name + ".C." + id }
+func (b *Bucket) chunks(id string) string { return "$O." + b.cfg.Bucket + ".C." + id }
 func (b *Bucket) info(name string) string {
-	return "$O." + b.name + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
+	return "$O." + b.cfg.Bucket + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
 }
 
 func digest(data []byte) string {
@@ -111,13 +117,17 @@ func digest(data []byte) string {
 // for each object, which stays for ever if it comes late.
 func (b *Bucket) Put(ctx context.Context, name string, data []byte) error {
 	if err := b.put(ctx, name, data); err != nil {
-		return fmt.Errorf("put object %s in %s: %w", name, b.name, err)
+		return fmt.Errorf("put object %s in %s: %w", name, b.cfg.Bucket, err)
 	}
 	return nil
 }
 
 func (b *Bucket) put(ctx context.Context, name string, data []byte) error {
-	before, err := b.objects.GetInfo(ctx, name)
+	o, err := b.open(ctx, true)
+	if err != nil {
+		return err
+	}
+	before, err := o.objects.GetInfo(ctx, name)
 	switch {
 	case errors.Is(err, jetstream.ErrObjectNotFound):
 		before, err = nil, nil
@@ -126,7 +136,7 @@ func (b *Bucket) put(ctx context.Context, name string, data []byte) error {
 	}
 	info := jetstream.ObjectInfo{
 		ObjectMeta: jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkSize}},
-		Bucket:     b.name, NUID: uuid.NewString(), Size: uint64(len(data)), Digest: digest(data),
+		Bucket:     b.cfg.Bucket, NUID: uuid.NewString(), Size: uint64(len(data)), Digest: digest(data),
 	}
 	stale := info.NUID // chunks that no object has
 	for chunk := range slices.Chunk(data, chunkSize) {
@@ -146,7 +156,7 @@ func (b *Bucket) put(ctx context.Context, name string, data []byte) error {
 	}
 	purging, cancel := context.WithTimeout(context.WithoutCancel(ctx), purgeTimeout)
 	defer cancel()
-	return errors.Join(err, b.stream.Purge(purging, jetstream.WithPurgeSubject(b.chunks(stale))))
+	return errors.Join(err, o.stream.Purge(purging, jetstream.WithPurgeSubject(b.chunks(stale))))
 }
 
 // purgeTimeout bounds the removal of what a failed Put leaves.
@@ -170,7 +180,7 @@ func (b *Bucket) Get(ctx context.Context, name string) ([]byte, error) {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get object %s in %s: %w", name, b.name, err)
+		return nil, fmt.Errorf("get object %s in %s: %w", name, b.cfg.Bucket, err)
 	}
 	return data, nil
 }
@@ -178,14 +188,21 @@ func (b *Bucket) Get(ctx context.Context, name string) ([]byte, error) {
 // get asks for an object of one chunk directly: a consumer, as the client uses, takes ten times
 // as long.
 func (b *Bucket) get(ctx context.Context, name string) ([]byte, error) {
-	info, err := b.objects.GetInfo(ctx, name)
+	o, err := b.open(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		return nil, fs.ErrNotExist
+	}
+	info, err := o.objects.GetInfo(ctx, name)
 	if err != nil || info.Size == 0 {
 		return nil, err
 	}
 	if info.Chunks > 1 {
-		return b.objects.GetBytes(ctx, name)
+		return o.objects.GetBytes(ctx, name)
 	}
-	m, err := b.stream.GetLastMsgForSubject(ctx, b.chunks(info.NUID))
+	m, err := o.stream.GetLastMsgForSubject(ctx, b.chunks(info.NUID))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		err = jetstream.ErrObjectNotFound // another Put, or Delete, came in between
 	}
@@ -201,27 +218,37 @@ func (b *Bucket) get(ctx context.Context, name string) ([]byte, error) {
 // Delete removes an object, and the note that an object store keeps of each that it has deleted:
 // snapshots come and go for years.
 func (b *Bucket) Delete(ctx context.Context, name string) error {
-	err := b.objects.Delete(ctx, name)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
+	o, err := b.open(ctx, false)
+	if err == nil && o != nil {
+		err = o.objects.Delete(ctx, name)
+	}
+	if o == nil && err == nil || errors.Is(err, jetstream.ErrObjectNotFound) {
 		return nil
 	}
 	if err == nil {
-		err = b.stream.Purge(ctx, jetstream.WithPurgeSubject(b.info(name)))
+		err = o.stream.Purge(ctx, jetstream.WithPurgeSubject(b.info(name)))
 	}
 	if err != nil {
-		return fmt.Errorf("delete object %s in %s: %w", name, b.name, err)
+		return fmt.Errorf("delete object %s in %s: %w", name, b.cfg.Bucket, err)
 	}
 	return nil
 }
 
 // Names returns the names of all objects, in no order.
 func (b *Bucket) Names(ctx context.Context) ([]string, error) {
-	all, err := b.objects.List(ctx)
+	o, err := b.open(ctx, false)
+	if o == nil && err == nil {
+		return nil, nil
+	}
+	var all []*jetstream.ObjectInfo
+	if err == nil {
+		all, err = o.objects.List(ctx)
+	}
 	if errors.Is(err, jetstream.ErrNoObjectsFound) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("objects of %s: %w", b.name, err)
+		return nil, fmt.Errorf("objects of %s: %w", b.cfg.Bucket, err)
 	}
 	names := make([]string, len(all))
 	for i, info := range all {

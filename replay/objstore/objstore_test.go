@@ -38,11 +38,9 @@ func TestObjects(t *testing.T) {
 	nc := connect(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, err := objstore.Open(ctx, nc, objstore.Config{})
-	require.ErrorIs(t, err, objstore.ErrNotFound)
-	b, err := objstore.Create(ctx, nc, objstore.Config{})
+	b, err := objstore.New(nc, objstore.Config{})
 	require.NoError(t, err)
-	again, err := objstore.Create(ctx, nc, objstore.Config{})
+	again, err := objstore.New(nc, objstore.Config{})
 	require.NoError(t, err)
 
 	names, err := b.Names(ctx)
@@ -51,6 +49,10 @@ func TestObjects(t *testing.T) {
 	_, err = b.Get(ctx, "s1/manifest")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.NoError(t, b.Delete(ctx, "s1/manifest"))
+	js, err := jetstream.New(nc)
+	require.NoError(t, err)
+	_, err = js.ObjectStore(ctx, objstore.DefaultBucket)
+	require.ErrorIs(t, err, jetstream.ErrBucketNotFound, "reading makes no bucket")
 
 	large := bytes.Repeat([]byte("0123456789abcdef"), 1<<17) // 2 MiB, more than a message holds
 	require.NoError(t, b.Put(ctx, "s1/g00", []byte("old")))
@@ -62,8 +64,6 @@ func TestObjects(t *testing.T) {
 	got, err = b.Get(ctx, "s1/manifest")
 	require.NoError(t, err)
 	require.Empty(t, got)
-	js, err := jetstream.New(nc)
-	require.NoError(t, err)
 	client, err := js.ObjectStore(ctx, objstore.DefaultBucket)
 	require.NoError(t, err)
 	got, err = client.GetBytes(ctx, "s1/g00")
@@ -92,14 +92,14 @@ func TestSnapshotsOfARealLog(t *testing.T) {
 			Source: ledger.Source{Kind: ledger.SourceTail, Partition: 3}, Offsets: []ledger.Offset{{Topic: "t", At: i, SourceOffset: i, Effective: at}}}})
 		require.NoError(t, err)
 	}
-	b, err := objstore.Create(t.Context(), nc, objstore.Config{})
+	b, err := objstore.New(nc, objstore.Config{})
 	require.NoError(t, err)
 	cfg := replay.SnapshotConfig{Store: b, Incarnation: log.Incarnation()}
 	s, err := replay.OpenSnapshots(t.Context(), cfg)
 	require.NoError(t, err)
 	half, err := replay.StateAt(t.Context(), log, replay.Point{Seq: 20}, replay.Scope{})
 	require.NoError(t, err)
-	_, err = s.Take(t.Context(), replay.Taking{Read: func(read func(*projection.State)) { read(half) }, Now: time.Now()})
+	_, err = s.Take(t.Context(), replay.Taking{Read: func(read func(*projection.State, *projection.Incidents)) { read(half, nil) }, Now: time.Now()})
 	require.NoError(t, err)
 
 	other, err := replay.OpenSnapshots(t.Context(), cfg)
