@@ -40,6 +40,9 @@ func (f *folding) twin(r *ledger.Offset, cl *cell) bool {
 			f.g.await(key, nil) // the tail told it before a manager was known to be here
 			return true
 		}
+		if by == ledger.SourceManager && f.passed(cl) {
+			return true
+		}
 		if len(waiting) == maxUnmatched {
 			waiting = slices.Delete(waiting, 0, 1)
 		}
@@ -55,6 +58,16 @@ func (f *folding) twin(r *ledger.Offset, cl *cell) bool {
 	}
 	f.g.await(key, slices.Delete(waiting, i, i+1))
 	return true
+}
+
+// passed reports whether the tail has come past what a manager tells it committed to Kafka: what
+// it says of the partition is from a later moment. Then it told this commit too, before a manager
+// was known to be here, as while the manager did not get through to the ledger. If the clocks of
+// both only make it seem so, the tail tells it next, and it folds then.
+func (f *folding) passed(cl *cell) bool {
+	began := f.ev.NotBefore // unknown of those that commit to the ledger alone
+	return f.c.capture.source == ledger.SourceTail && cl.source == uint8(ledger.SourceTail) &&
+		began.Known() && cl.effective.Known() && !began.After(cl.effective)
 }
 
 func (g *group) await(key ledger.TopicPartition, waiting []reported) {

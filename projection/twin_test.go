@@ -47,6 +47,36 @@ func TestManagerAndTailTellOneCommit(t *testing.T) {
 	}
 }
 
+// A manager that starts while the ledger is out of its reach commits to Kafka all the same, and the
+// tail tells of it. When it gets through it tells its commits one by one: none of them is new, and
+// none goes back, also if the partition has come further or its offset was deleted meanwhile.
+func TestAManagerThatGetsThroughLate(t *testing.T) {
+	for name, after := range map[string]func(*history){
+		"nothing else": func(*history) {},
+		"moved on":     func(h *history) { h.add(commit(9000, row(0, 40, 50))) },
+		"deleted":      func(h *history) { h.add(tombstone(9000, ledger.CauseDeleted, row(0, 0, 50))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHistory(t)
+			h.add(cursor(500))
+			for i := range int64(3) {
+				require.Len(t, h.add(commit(1000*i+990, row(0, 10*i+10, i))), 1)
+			}
+			after(h)
+			at, exists := committed(h.state, 0)
+			for i := range int64(3) {
+				require.Empty(t, h.add(fromManager(1000*i+1000, row(0, 10*i+10, 0))))
+			}
+			got, still := committed(h.state, 0)
+			require.Equal(t, at, got)
+			require.Equal(t, exists, still)
+			require.Len(t, h.add(fromManager(20_000, row(0, 50, 0))), 1)
+			require.Empty(t, h.add(commit(19_990, row(0, 50, 60))))
+			h.wants(0, 50)
+		})
+	}
+}
+
 // The times of the tail stand, since the broker's clock is the one that as-of goes by.
 func TestTailsTimesStand(t *testing.T) {
 	h := newHistory(t)
