@@ -29,28 +29,6 @@ type group struct {
 	rare    *rare // facts that few groups have; nil for the others
 }
 
-// rare holds facts that few groups or partitions have.
-type rare struct {
-	expire    map[ledger.TopicPartition]ledger.Time
-	notBefore map[ledger.TopicPartition]ledger.Time
-	unsure    map[ledger.TopicPartition]Interval
-	// reread is, of partitions that were set back, the offset that they had come to.
-	reread map[ledger.TopicPartition]int64
-
-	managed     bool // an offset manager reports here, beside the tail
-	unmatched   map[ledger.TopicPartition][]reported
-	intent      *intent
-	checkpoints map[string]uint64
-	claimed     string // instance of the last claim
-}
-
-func (g *group) rarities() *rare {
-	if g.rare == nil {
-		g.rare = &rare{}
-	}
-	return g.rare
-}
-
 func (c *cluster) group(name string) *group {
 	g := c.groups[name]
 	if g == nil {
