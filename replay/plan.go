@@ -76,16 +76,17 @@ type Step struct {
 	Partition int32
 	Current   projection.Value // committed when the plan was made
 	Target    projection.Value // to be committed; none: the offset is to be absent
-	// LeaderEpoch and Metadata are written with the target. The epoch is that of the recorded
-	// row, if it can do no harm; Recorded is what was recorded.
-	LeaderEpoch ledger.Epoch
-	Recorded    ledger.Epoch
-	Metadata    string
-	Log         *Bounds // nil if they are not known
-	Action      Action
-	Only        Direction   // the only way that the step may go; zero: any
-	ExpiresAt   ledger.Time // when the broker can remove the offset again if nobody commits; unknown if it cannot, or that is not known
-	Reason      string      // why it is kept or refused, or what is to be known of it
+	// Recorded says that the target is a row that was committed once, with RecordedEpoch and
+	// Metadata. LeaderEpoch, which is written with it, is that epoch if it can do no harm.
+	Recorded      bool
+	RecordedEpoch ledger.Epoch
+	LeaderEpoch   ledger.Epoch
+	Metadata      string
+	Log           *Bounds // nil if they are not known
+	Action        Action
+	Only          Direction   // the only way that the step may go; zero: any
+	ExpiresAt     ledger.Time // when the broker can remove the offset again if nobody commits; unknown if it cannot, or that is not known
+	Reason        string      // why it is kept or refused, or what is to be known of it
 }
 
 // Bounds are how far the log of a partition reaches.

@@ -28,6 +28,7 @@ type want struct {
 	note     string // to be known of the target
 	refused  string // why there is no target
 	kept     string // why nothing is to be done
+	sought   bool   // it was named, and the history does not know it: it has to exist
 }
 
 // decider decides about the steps of one group.
@@ -43,7 +44,7 @@ type decider struct {
 func (d *decider) step(w want) Step {
 	s := Step{
 		Topic: w.tp.Topic, Partition: w.tp.Partition, TopicID: w.topicID, Target: w.target,
-		Recorded: w.epoch, Metadata: w.metadata, Only: w.only, Reason: w.note,
+		Recorded: w.recorded, RecordedEpoch: w.epoch, Metadata: w.metadata, Only: w.only, Reason: w.note,
 	}
 	if row := d.group.Row(w.tp); row != nil {
 		s.Current = projection.Value{At: row.At, Exists: true}
@@ -58,17 +59,26 @@ func (d *decider) step(w want) Step {
 		return s
 	case w.refused != "":
 		return refuse(s, w.refused)
-	case why != "" && (s.Target.Exists || s.Current.Exists):
+	case why != "" && (s.Target.Exists || s.Current.Exists || w.sought):
 		return refuse(s, why)
 	case !s.Target.Exists:
 		return d.absent(s)
 	case d.ever != nil && !d.rules.AllowNewTopic && !d.ever(w.tp.Topic):
 		return refuse(s, "the group has never committed to this topic; --allow-new-topic if that is meant")
+	case s.past():
+		return keep(s, "already past target")
 	}
 	if why := d.bound(&s, &w); why != "" {
 		return refuse(s, why)
 	}
 	return d.reach(s, w, part)
+}
+
+// past reports whether to reach the target a step would have to go the other way than it may.
+func (s Step) past() bool {
+	s.Action = ActionSet
+	way := s.Way()
+	return way != DirectionAny && (s.Only == DirectionForward || s.Only == DirectionBack) && way != s.Only
 }
 
 func refuse(s Step, why string) Step {
@@ -140,7 +150,7 @@ func (d *decider) bound(s *Step, w *want) string {
 	switch {
 	case d.rules.Clamp:
 		s.Target.At, w.recorded, w.epoch, w.metadata = to, false, ledger.Epoch{}, ""
-		s.Recorded, s.Metadata = w.epoch, w.metadata
+		s.Recorded, s.RecordedEpoch, s.Metadata = false, w.epoch, w.metadata
 		w.note = join(w.note, fmt.Sprintf("%d is not in the log", at))
 		return ""
 	case at < s.Log.Start:
@@ -153,14 +163,13 @@ func (d *decider) bound(s *Step, w *want) string {
 func (d *decider) reach(s Step, w want, part *PartitionFacts) Step {
 	var why string
 	s.LeaderEpoch, why = d.epoch(&s, &w, part)
-	s.Action, s.Reason = ActionSet, w.note
-	way := s.Way()
 	switch {
 	case d.same(&s, &w):
 		return keep(s, join("already there", w.note))
-	case way != DirectionAny && s.Only != DirectionAny && s.Only != DirectionBoth && way != s.Only:
+	case s.past():
 		return keep(s, "already past target")
 	}
+	s.Action, s.Reason = ActionSet, w.note
 	if why != "" {
 		s.Reason = join(s.Reason, why)
 	}

@@ -211,7 +211,7 @@ func (w *groupJSON) group(field string) (PlanGroup, error) {
 func (w *stepJSON) step(field string) (Step, error) {
 	s := Step{
 		Topic: string(w.Topic), Partition: w.Partition, Current: value(w.Current), Target: value(w.Target),
-		LeaderEpoch: w.Epoch, Recorded: w.Recorded, Metadata: string(w.Metadata), ExpiresAt: w.ExpiresAt, Reason: w.Reason,
+		LeaderEpoch: w.Epoch, Recorded: w.Recorded, RecordedEpoch: w.RecordedEpoch, Metadata: string(w.Metadata), ExpiresAt: w.ExpiresAt, Reason: w.Reason,
 	}
 	if w.TopicID != nil {
 		s.TopicID = *w.TopicID

@@ -83,23 +83,24 @@ type topicJSON struct {
 }
 
 type stepJSON struct {
-	Topic      ledger.Text  `json:"topic"`
-	Partition  int32        `json:"partition"`
-	TopicID    *uuid.UUID   `json:"topic_id"`
-	Current    *int64       `json:"current"`
-	Target     *int64       `json:"target"`
-	Epoch      ledger.Epoch `json:"leader_epoch"`
-	Recorded   ledger.Epoch `json:"recorded_epoch"`
-	Metadata   ledger.Text  `json:"metadata"`
-	LogStart   *int64       `json:"log_start_offset"`
-	LastStable *int64       `json:"last_stable_offset"`
-	LogEnd     *int64       `json:"log_end_offset"`
-	Action     string       `json:"action"`
-	Only       string       `json:"only,omitempty"`
-	Skips      *int64       `json:"skips"`
-	Replays    *int64       `json:"replays"`
-	ExpiresAt  ledger.Time  `json:"expires_at"`
-	Reason     string       `json:"reason"`
+	Topic         ledger.Text  `json:"topic"`
+	Partition     int32        `json:"partition"`
+	TopicID       *uuid.UUID   `json:"topic_id"`
+	Current       *int64       `json:"current"`
+	Target        *int64       `json:"target"`
+	Epoch         ledger.Epoch `json:"leader_epoch"`
+	Recorded      bool         `json:"recorded"`
+	RecordedEpoch ledger.Epoch `json:"recorded_epoch"`
+	Metadata      ledger.Text  `json:"metadata"`
+	LogStart      *int64       `json:"log_start_offset"`
+	LastStable    *int64       `json:"last_stable_offset"`
+	LogEnd        *int64       `json:"log_end_offset"`
+	Action        string       `json:"action"`
+	Only          string       `json:"only,omitempty"`
+	Skips         *int64       `json:"skips"`
+	Replays       *int64       `json:"replays"`
+	ExpiresAt     ledger.Time  `json:"expires_at"`
+	Reason        string       `json:"reason"`
 }
 
 // MarshalJSON writes the plan in its canonical form: the same plan is always the same bytes.
@@ -180,7 +181,7 @@ func (g *PlanGroup) written() groupJSON {
 func (s *Step) written() stepJSON {
 	w := stepJSON{
 		Topic: ledger.Text(s.Topic), Partition: s.Partition, Current: valueOf(s.Current), Target: valueOf(s.Target),
-		Epoch: s.LeaderEpoch, Recorded: s.Recorded, Metadata: ledger.Text(s.Metadata), Action: s.Action.String(),
+		Epoch: s.LeaderEpoch, Recorded: s.Recorded, RecordedEpoch: s.RecordedEpoch, Metadata: ledger.Text(s.Metadata), Action: s.Action.String(),
 		Only: s.Only.String(), ExpiresAt: s.ExpiresAt, Reason: s.Reason,
 	}
 	if s.TopicID != uuid.Nil {

@@ -101,7 +101,7 @@ func (d *Draft) wantOf(g *draftGroup, tp ledger.TopicPartition, by *decider) wan
 	}
 	w, ok := g.then[tp]
 	if !ok {
-		w = want{tp: tp}
+		w = want{tp: tp, sought: true}
 	}
 	w.only = d.only(w.only)
 	return w

@@ -39,8 +39,8 @@ func (p *Plan) Inquiry() Inquiry {
 		for j := range g.Steps {
 			s := &g.Steps[j]
 			q.Partitions = append(q.Partitions, s.Key())
-			if s.Recorded.Known() {
-				q.Epochs = append(q.Epochs, EpochEnd{Topic: s.Topic, Partition: s.Partition, Epoch: s.Recorded})
+			if s.RecordedEpoch.Known() {
+				q.Epochs = append(q.Epochs, EpochEnd{Topic: s.Topic, Partition: s.Partition, Epoch: s.RecordedEpoch})
 			}
 		}
 	}
@@ -77,8 +77,8 @@ func (p *Plan) Renew(f Facts) *Plan {
 // pinned is what a step wanted.
 func (s *Step) pinned() want {
 	w := want{
-		tp: s.Key(), target: s.Target, topicID: s.TopicID, epoch: s.Recorded, metadata: s.Metadata, only: s.Only,
-		recorded: s.Recorded.Known() || s.Metadata != "",
+		tp: s.Key(), target: s.Target, topicID: s.TopicID, epoch: s.RecordedEpoch, metadata: s.Metadata, only: s.Only,
+		recorded: s.Recorded,
 	}
 	switch s.Action {
 	case ActionRefuse:

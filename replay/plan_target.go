@@ -92,7 +92,8 @@ func (d *decider) want(tp ledger.TopicPartition, t *Target) want {
 		return w.copied(d.facts.Group(t.Group))
 	}
 	if part == nil {
-		return w // there is no such partition, which is said when it is looked for
+		w.sought = true
+		return w
 	}
 	if log == nil {
 		w.refused = "the bounds of the log are not known"

@@ -88,7 +88,7 @@ func (u *Undo) add(g *PlanGroup, past *pastRun) {
 		s := Step{Topic: was.Topic, TopicID: was.TopicID, Partition: was.Partition, Action: ActionDelete}
 		if before, had := past.before[key]; had {
 			s.Action, s.Target = ActionSet, projection.Value{At: before.At, Exists: true}
-			s.Recorded, s.Metadata = before.LeaderEpoch, before.Metadata
+			s.Recorded, s.RecordedEpoch, s.Metadata = true, before.LeaderEpoch, before.Metadata
 		}
 		out.Steps = append(out.Steps, s)
 	}

@@ -79,7 +79,7 @@ func (w *world) plan(at int64, groups ...string) *replay.Plan {
 	p.Made, p.KafkaClusterID = facts.At, facts.KafkaClusterID
 	for i := range p.Groups {
 		for j := range p.Groups[i].Steps { // what a plan of the history pins
-			p.Groups[i].Steps[j].Recorded = ledger.EpochOf(0)
+			p.Groups[i].Steps[j].Recorded, p.Groups[i].Steps[j].RecordedEpoch = true, ledger.EpochOf(0)
 		}
 	}
 	p.Seal(nil)
