@@ -2,6 +2,7 @@ package replay
 
 import (
 	"math"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -260,12 +261,44 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
+// A commit is one write of the group's coordinator, whole or not at all, as long as its rows fit
+// into one batch: a larger one fails as a whole. rowBytes is about what a row takes beside its
+// topic and metadata.
+const (
+	commitBytes = 512 << 10
+	rowBytes    = 128
+)
+
+// Commits is how many commits it takes to set the offsets of a group. With more than one the
+// group is not moved at once: others can see a part of it moved and a part not.
+func (g *PlanGroup) Commits() int {
+	n, left := 0, 0
+	for i := range g.Steps {
+		s := &g.Steps[i]
+		if s.Action != ActionSet {
+			continue
+		}
+		size := rowBytes + len(s.Topic) + len(s.Metadata)
+		if left < size {
+			n, left = n+1, max(commitBytes, size)
+		}
+		left -= size
+	}
+	return n
+}
+
 // Blocked is why a plan cannot be carried out now, and can be later; none if nothing is in its
 // way.
 func (p *Plan) Blocked() []string {
 	var out []string
 	for i := range p.Groups {
-		out = append(out, p.Groups[i].Blocked...)
+		g := &p.Groups[i]
+		for _, why := range g.Blocked {
+			if len(p.Groups) > 1 {
+				why = "group " + ledger.Spell(g.Group) + ": " + strings.TrimPrefix(why, "group ")
+			}
+			out = append(out, why)
+		}
 	}
 	return out
 }

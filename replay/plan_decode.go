@@ -141,6 +141,7 @@ func sameGroup(field string, w, again *groupJSON) error {
 		{"set", int64(w.Set), int64(again.Set)}, {"kept", int64(w.Kept), int64(again.Kept)},
 		{"deleted", int64(w.Deleted), int64(again.Deleted)}, {"refused", int64(w.Refused), int64(again.Refused)},
 		{"skips", w.Skips, again.Skips}, {"replays", w.Replays, again.Replays}, {"uncounted", int64(w.Uncounted), int64(again.Uncounted)},
+		{"commits", int64(w.Commits), int64(again.Commits)},
 	} {
 		if n.is != n.b {
 			return planFault(field+"."+n.name, "%d, but the steps come to %d: the plan was edited", n.is, n.b)

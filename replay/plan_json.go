@@ -65,6 +65,7 @@ type groupJSON struct {
 	Skips      int64        `json:"skips"`
 	Replays    int64        `json:"replays"`
 	Uncounted  int          `json:"uncounted"`
+	Commits    int          `json:"commits"`
 	Steps      []stepJSON   `json:"steps"`
 	Untouched  []topicJSON  `json:"untouched"`
 }
@@ -162,7 +163,7 @@ func (g *PlanGroup) written() groupJSON {
 	w := groupJSON{
 		Group: ledger.Text(g.Group), State: g.State, Type: g.Type.String(), New: g.New, Members: []memberJSON{},
 		Blocked: list(g.Blocked), RefusedFor: list(g.Refused), Set: t.Set, Kept: t.Kept, Deleted: t.Deleted,
-		Refused: t.Refused, Skips: t.Skips, Replays: t.Replays, Uncounted: t.Uncounted, Steps: []stepJSON{}, Untouched: []topicJSON{},
+		Refused: t.Refused, Skips: t.Skips, Replays: t.Replays, Uncounted: t.Uncounted, Commits: g.Commits(), Steps: []stepJSON{}, Untouched: []topicJSON{},
 	}
 	for _, m := range g.Members {
 		w.Members = append(w.Members, memberJSON{

@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -116,6 +117,20 @@ func TestPlanTargets(t *testing.T) {
 	f.Groups = append(f.Groups, other)
 	f.Topics[0].Partitions[0].Epochs = []replay.EpochEnd{{Topic: "t", Epoch: ledger.EpochOf(2), End: 40}}
 	requireSteps(t, resetTo(t, "group:other", f, replay.Rules{}), brief{action: replay.ActionSet, target: 33, epoch: "2", meta: "mine"})
+}
+
+// More rows than one commit holds are several, and then the group is not moved at once.
+func TestPlanCommits(t *testing.T) {
+	g := replay.PlanGroup{}
+	require.Zero(t, g.Commits())
+	for n := range int32(262) {
+		g.Steps = append(g.Steps, replay.Step{Topic: "t", Partition: n, Action: replay.ActionSet, Metadata: strings.Repeat("m", 4096)})
+	}
+	require.Equal(t, 3, g.Commits())
+	for i := range g.Steps[:138] {
+		g.Steps[i].Action = replay.ActionKeep
+	}
+	require.Equal(t, 1, g.Commits())
 }
 
 // A target is read the same again as it is spelled.

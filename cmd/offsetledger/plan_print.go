@@ -148,6 +148,9 @@ func (a *app) planGroupNotes(p *replay.Plan, g *replay.PlanGroup) {
 		}
 		fmt.Fprintf(a.stdout, "%snot in this plan: %s%s\n", of, replay.PartitionsText(g.Untouched), why)
 	}
+	if n := g.Commits(); n > 1 {
+		fmt.Fprintf(a.stdout, "%snot atomic: it takes %d commits, so the group is moved in that many steps\n", of, n)
+	}
 	if g.New && len(g.Refused) == 0 {
 		fmt.Fprintf(a.stdout, "%sthe group does not exist: it is made\n", of)
 	}
