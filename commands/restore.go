@@ -1,8 +1,10 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
@@ -48,11 +50,12 @@ var folded = []ledger.Kind{ledger.KindCommitted, ledger.KindReset, ledger.KindDe
 // fold returns the state of the group alone.
 func (m *Manager) fold(ctx context.Context) (*projection.State, error) {
 	s := projection.NewState()
-	capture, err := m.firstCursor(ctx)
+	beside, cursors, err := m.beside(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var own ledger.Filter
+	// What a source partition lost of its end can be in the gaps of any.
+	own := ledger.Filter{Subjects: append(cursors, ledger.SourceSubjects(m.cfg.Cluster))}
 	for _, k := range folded {
 		own.Subjects = append(own.Subjects, ledger.GroupSubject(m.cfg.Cluster, m.cfg.Group, k))
 	}
@@ -60,11 +63,11 @@ func (m *Manager) fold(ctx context.Context) (*projection.State, error) {
 		if err != nil {
 			return nil, err
 		}
-		if capture != nil && capture.Seq < rec.Seq {
-			if err := apply(s, *capture); err != nil {
+		for len(beside) > 0 && beside[0].Seq < rec.Seq {
+			if err := apply(s, beside[0]); err != nil {
 				return nil, err
 			}
-			capture = nil
+			beside = beside[1:]
 		}
 		if err := apply(s, rec); err != nil {
 			return nil, err
@@ -79,18 +82,65 @@ func apply(s *projection.State, rec ledger.Record) error {
 	return s.ApplyUpTo(rec, ledger.Time{})
 }
 
-// firstCursor is the record by which capture began, nil if nothing is captured here. The fold
-// has to know, since a reset that capture tells too counts once.
-func (m *Manager) firstCursor(ctx context.Context) (*ledger.Record, error) {
-	cursors := ledger.Filter{Subjects: []string{ledger.CursorSubject(m.cfg.Cluster, ledger.CursorShardAll)}}
-	for rec, err := range m.log.Read(ctx, 1, 0, cursors) {
+// beside returns those records that decide how the group's own are to be read and of which the
+// first is enough, in order: that something is captured here, and that a manager is at work, since
+// what both tell counts once. The cursors have to be read, all of them, only if capture has changed
+// to another source in between: then positions begin anew.
+func (m *Manager) beside(ctx context.Context) (firsts []ledger.Record, cursors []string, err error) {
+	captured := ledger.CursorSubject(m.cfg.Cluster, ledger.CursorShardAll)
+	for _, subject := range []string{
+		captured,
+		ledger.GroupSubject(m.cfg.Cluster, m.cfg.Group, ledger.KindUpdated),
+		ledger.GroupSubject(m.cfg.Cluster, m.cfg.Group, ledger.KindClaim),
+	} {
+		first, ok, err := m.firstOf(ctx, subject, 1)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if !ok {
+			continue
+		}
+		firsts = append(firsts, first)
+		if subject == captured {
+			anew, err := m.anotherSource(ctx, first)
+			if err != nil {
+				return nil, nil, err
+			}
+			if anew {
+				cursors = []string{captured}
+			}
+		}
+	}
+	slices.SortFunc(firsts, func(a, b ledger.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	return firsts, cursors, nil
+}
+
+// anotherSource reports whether the last cursor is of another source than the first.
+func (m *Manager) anotherSource(ctx context.Context, first ledger.Record) (bool, error) {
+	seq, err := m.log.LastOf(ctx, first.Event.Subject())
+	if err != nil {
+		return false, err
+	}
+	last, ok, err := m.firstOf(ctx, first.Event.Subject(), seq)
+	if err != nil || !ok || first.Event.Cursor == nil || last.Event.Cursor == nil {
+		return false, err
+	}
+	a, b := first.Event.Cursor, last.Event.Cursor
+	return a.TopicID != b.TopicID || len(a.Lines) == 0 && len(b.Lines) > 0, nil
+}
+
+// firstOf returns the first record of a subject from a sequence on. Of one that was cut in parts
+// that is the first part, as if it were all: what it is asked for is in it.
+func (m *Manager) firstOf(ctx context.Context, subject string, from uint64) (ledger.Record, bool, error) {
+	for rec, err := range m.log.Read(ctx, from, 0, ledger.Filter{Subjects: []string{subject}}) {
+		if err != nil {
+			return ledger.Record{}, false, err
 		}
 		first := rec.Clone()
-		return &first, nil
+		first.Event.Part, first.Event.Parts = 0, 0
+		return first, true, nil
 	}
-	return nil, nil
+	return ledger.Record{}, false, nil
 }
 
 // forget drops what is not committed. The caller holds c.mu.
