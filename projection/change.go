@@ -92,6 +92,10 @@ type Change struct {
 	CauseInferred bool
 }
 
+// Moment is when the Change came true by the clock that a state as of a time goes by; rec is the
+// record that made it. What a manager or operator tells of itself counts from when it was stored.
+func (c *Change) Moment(rec *ledger.Record) ledger.Time { return moment(rec, c.Time) }
+
 // WhoKind says how much is known of who caused a row.
 type WhoKind uint8
 
