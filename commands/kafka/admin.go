@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -33,38 +33,11 @@ func (a *Admin) ClusterID(ctx context.Context) (string, error) {
 	return orEmpty(resp.ClusterID), nil
 }
 
-const retentionKey = "offsets.retention.minutes"
-
 // Retention is for how long the brokers keep the offsets of a group without members. It is false
 // if they do not tell: that needs the right to describe the cluster's configuration.
 func (a *Admin) Retention(ctx context.Context) (time.Duration, bool) {
-	req := kmsg.NewPtrMetadataRequest()
-	req.Topics = []kmsg.MetadataRequestTopic{}
-	meta, err := req.RequestWith(ctx, a.client)
-	if err != nil || len(meta.Brokers) == 0 {
-		return 0, false
-	}
-	ask := kmsg.NewPtrDescribeConfigsRequest()
-	resource := kmsg.NewDescribeConfigsRequestResource()
-	resource.ResourceType = kmsg.ConfigResourceTypeBroker
-	resource.ResourceName = strconv.Itoa(int(meta.Brokers[0].NodeID))
-	resource.ConfigNames = []string{retentionKey}
-	ask.Resources = append(ask.Resources, resource)
-	resp, err := ask.RequestWith(ctx, a.client)
-	if err != nil {
-		return 0, false
-	}
-	for i := range resp.Resources {
-		for _, c := range resp.Resources[i].Configs {
-			if c.Name != retentionKey || c.Value == nil {
-				continue
-			}
-			if minutes, err := strconv.ParseInt(*c.Value, 10, 32); err == nil && minutes > 0 {
-				return time.Duration(minutes) * time.Minute, true
-			}
-		}
-	}
-	return 0, false
+	period, err := clusterRetention(ctx, kadm.NewClient(a.client))
+	return period, err == nil
 }
 
 // answerOf is the part of a request that one broker answered, and what it answered: nil and the

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -37,14 +36,7 @@ func (a *Admin) Topics(ctx context.Context, names []string) ([]TopicNow, error) 
 	if len(names) == 0 {
 		return nil, nil
 	}
-	req := kmsg.NewPtrMetadataRequest()
-	for _, name := range names {
-		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(name)
-		req.Topics = append(req.Topics, t)
-	}
-	// The answer has to be new, and then tells the client where the leaders are.
-	resp, err := a.client.RequestCachedMetadata(ctx, req, time.Nanosecond)
+	resp, err := newMetadata(ctx, a.client, names)
 	if err != nil {
 		return nil, fmt.Errorf("describe topics: %w", err)
 	}
@@ -73,7 +65,7 @@ func (a *Admin) Topics(ctx context.Context, names []string) ([]TopicNow, error) 
 func topicNow(name string, t *kmsg.MetadataResponseTopic) TopicNow {
 	out := TopicNow{Name: name, ID: t.TopicID}
 	switch err := kerr.ErrorForCode(t.ErrorCode); {
-	case errors.Is(err, kerr.UnknownTopicOrPartition):
+	case isMissingTopic(err):
 		return out
 	case err != nil && len(t.Partitions) == 0:
 		out.Err = err
@@ -187,31 +179,10 @@ func (a *Admin) RecordsAt(ctx context.Context, at ledger.Time, partitions map[st
 	if !known || len(partitions) == 0 {
 		return nil
 	}
-	req := kmsg.NewPtrListOffsetsRequest()
-	req.ReplicaID = -1
-	for topic, numbers := range partitions {
-		t := kmsg.NewListOffsetsRequestTopic()
-		t.Topic = topic
-		for _, n := range numbers {
-			p := kmsg.NewListOffsetsRequestTopicPartition()
-			p.Partition, p.Timestamp = n, millis
-			t.Partitions = append(t.Partitions, p)
-		}
-		req.Topics = append(req.Topics, t)
-	}
 	out := map[ledger.TopicPartition]RecordNow{}
-	for _, shard := range a.client.RequestSharded(ctx, req) {
-		_, resp, err := answerOf[*kmsg.ListOffsetsRequest, *kmsg.ListOffsetsResponse](shard)
-		if err != nil {
-			continue
-		}
-		for i := range resp.Topics {
-			for j := range resp.Topics[i].Partitions {
-				p := &resp.Topics[i].Partitions[j]
-				if p.ErrorCode == 0 && p.Offset >= 0 {
-					out[ledger.TopicPartition{Topic: resp.Topics[i].Topic, Partition: p.Partition}] = RecordNow{p.Offset, ledger.AtMillis(p.Timestamp)}
-				}
-			}
+	for tp, o := range askOffsets(ctx, a.client, partitions, offsetPoint{timestamp: millis}) {
+		if o.err == nil {
+			out[tp] = RecordNow{o.at, ledger.AtMillis(o.timestamp)}
 		}
 	}
 	return out

@@ -15,8 +15,8 @@ import (
 	"github.com/offsetledger/offsetledger/ledger"
 )
 
-// Which offset of a partition ListOffsets asks for: a point of its log, and whether open
-// transactions end it.
+// Which offset of a partition ListOffsets asks for: a point of its log, or the first record at or
+// after a timestamp, and whether open transactions end it.
 type offsetPoint struct {
 	timestamp int64
 	isolation int8
@@ -30,8 +30,9 @@ var (
 
 // listedOffset is the answer for one partition.
 type listedOffset struct {
-	at  int64
-	err error
+	at        int64
+	timestamp int64 // of the record there, when asked by timestamp
+	err       error
 }
 
 // errPartitionOmitted says that no answer held a partition that was asked for.
@@ -126,7 +127,7 @@ func takeListed(answers map[ledger.TopicPartition]listedOffset, shard kgo.Respon
 	}
 	for i := range resp.Topics {
 		for _, p := range resp.Topics[i].Partitions {
-			o := listedOffset{at: p.Offset, err: kerr.ErrorForCode(p.ErrorCode)}
+			o := listedOffset{at: p.Offset, timestamp: p.Timestamp, err: kerr.ErrorForCode(p.ErrorCode)}
 			if o.err == nil && o.at < 0 {
 				o.err = errNoOffset
 			}

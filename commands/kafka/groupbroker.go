@@ -167,7 +167,7 @@ func (b *groupBroker) Delete(ctx context.Context, partitions []ledger.TopicParti
 	var faults []error
 	for topic, ps := range resp {
 		for p, err := range ps {
-			if err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
+			if err != nil && !isMissingTopic(err) {
 				faults = append(faults, fmt.Errorf("delete offset of %s/%d: %w", topic, p, err))
 			}
 		}

@@ -2,13 +2,8 @@ package kafka
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
-	"strconv"
-	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -29,7 +24,7 @@ func (c *accessCheck) readOffsets(ctx context.Context) {
 		err = kerr.ErrorForCode(topic.ErrorCode)
 	}
 	switch {
-	case errors.Is(err, kerr.UnknownTopicOrPartition), err == nil && len(topic.Partitions) == 0:
+	case isMissingTopic(err), err == nil && len(topic.Partitions) == 0:
 		c.missing = true
 		c.Rights = append(c.Rights, Right{Key: RightReadOffsets, Detail: "it does not exist yet: Kafka makes it when the first group commits"})
 		return
@@ -112,38 +107,3 @@ func oldestRecord(ctx context.Context, client *kgo.Client, partitions int32) led
 }
 
 // retentionConfig is the broker setting of how long offsets of an empty group are kept.
-const retentionConfig = "offsets.retention.minutes"
-
-// askRetention asks one broker how long offsets are kept.
-func askRetention(ctx context.Context, admin *kadm.Client, brokers []int32) (time.Duration, error) {
-	if len(brokers) == 0 {
-		return 0, errors.New("no brokers to ask")
-	}
-	configs, err := admin.DescribeBrokerConfigs(ctx, brokers[0])
-	if err != nil {
-		return 0, err
-	}
-	for _, resource := range configs {
-		if resource.Err != nil {
-			return 0, resource.Err
-		}
-		for _, c := range resource.Configs {
-			if d, ok := parseMinutes(c.Value); ok && c.Key == retentionConfig {
-				return d, nil
-			}
-		}
-	}
-	return 0, fmt.Errorf("the broker does not tell %s", retentionConfig)
-}
-
-// parseMinutes reads a broker setting in minutes.
-func parseMinutes(value *string) (time.Duration, bool) {
-	if value == nil {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(*value, 10, 64)
-	if err != nil || n <= 0 || n > math.MaxInt64/int64(time.Minute) {
-		return 0, false
-	}
-	return time.Duration(n) * time.Minute, true
-}

@@ -72,35 +72,6 @@ func (t *Tail) tryStart(ctx context.Context) error {
 // requestTimeout is how long one question to the brokers may take.
 const requestTimeout = 10 * time.Second
 
-// defaultRetention is Kafka's own default of offsets.retention.minutes.
-const defaultRetention = 7 * 24 * time.Hour
-
-// retention returns the period after which brokers let offsets expire. A capture that may not
-// ask for it takes Kafka's default; one that gets no answer in time has not begun.
-func (t *Tail) retention(ctx context.Context) (time.Duration, error) {
-	if t.cfg.Retention > 0 {
-		return t.cfg.Retention, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	period, err := t.askRetention(ctx)
-	switch {
-	case isContextError(err):
-		return 0, fmt.Errorf("ask how long offsets are kept: %w", err)
-	case err != nil:
-		return defaultRetention, nil
-	}
-	return period, nil
-}
-
-func (t *Tail) askRetention(ctx context.Context) (time.Duration, error) {
-	brokers, err := t.admin.ListBrokers(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return askRetention(ctx, t.admin, brokers.NodeIDs())
-}
-
 // bounds returns the first and the next position of every source partition. There are none as
 // long as no group of the cluster has ever committed.
 func (t *Tail) bounds(ctx context.Context) (starts, ends map[int32]int64, err error) {

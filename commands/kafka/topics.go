@@ -29,15 +29,7 @@ var errTopicOmitted = errors.New("the broker's answer leaves the topic out")
 // describeTopics asks what the named topics are. An error is one of the whole request; each
 // topic has its own beside.
 func describeTopics(ctx context.Context, client *kgo.Client, topics []string) (map[string]topicAnswer, error) {
-	req := kmsg.NewPtrMetadataRequest()
-	for _, topic := range topics {
-		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(topic)
-		req.Topics = append(req.Topics, t)
-	}
-	// The client keeps answers for some seconds. This one has to be new, and then serves the
-	// requests for offsets that follow.
-	resp, err := client.RequestCachedMetadata(ctx, req, time.Nanosecond)
+	resp, err := newMetadata(ctx, client, topics)
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +52,18 @@ func describeTopics(ctx context.Context, client *kgo.Client, topics []string) (m
 		answers[*t.Topic] = a
 	}
 	return answers, nil
+}
+
+// newMetadata asks for the metadata of topics. The client keeps answers for some seconds. This one
+// is new, and then serves the requests to leaders that follow.
+func newMetadata(ctx context.Context, client *kgo.Client, topics []string) (*kmsg.MetadataResponse, error) {
+	req := kmsg.NewPtrMetadataRequest()
+	for _, topic := range topics {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = kmsg.StringPtr(topic)
+		req.Topics = append(req.Topics, t)
+	}
+	return client.RequestCachedMetadata(ctx, req, time.Nanosecond)
 }
 
 // topicState is what has been told of a topic.
@@ -99,7 +103,7 @@ func (o *Observer) topicEvents(answers map[string]topicAnswer, at ledger.Time) [
 // take takes over an answer and reports whether it says anything new. An error other than
 // that there is no such topic says nothing.
 func (s *topicState) take(a topicAnswer, at ledger.Time) (changed bool) {
-	if errors.Is(a.err, kerr.UnknownTopicOrPartition) {
+	if isMissingTopic(a.err) {
 		s.misses++
 		if s.Deleted || s.misses < missesOfDeleted {
 			return false
