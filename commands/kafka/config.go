@@ -73,11 +73,12 @@ func (c *TailConfig) validate() error {
 	if c.Log == nil {
 		faults = append(faults, errors.New("there is no log to append to"))
 	}
-	for what, d := range map[string]time.Duration{
-		"retention": c.Retention, "interval": c.Interval, "linger": c.Linger,
-	} {
-		if d < 0 {
-			faults = append(faults, fmt.Errorf("the %s is negative: %s", what, d))
+	for _, d := range []struct {
+		what string
+		time.Duration
+	}{{"retention", c.Retention}, {"interval", c.Interval}, {"linger", c.Linger}} {
+		if d.Duration < 0 {
+			faults = append(faults, fmt.Errorf("the %s is negative: %s", d.what, d.Duration))
 		}
 	}
 	return errors.Join(faults...)

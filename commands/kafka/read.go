@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/offsetledger/offsetledger/ledger"
 )
@@ -71,32 +72,21 @@ func (t *Tail) poll(ctx context.Context) error {
 	}
 	fetches := t.consumer.PollFetches(pollCtx)
 	now := ledger.AtTime(t.cfg.Clock())
-	var failed error
-	var records int
-	for _, fetch := range fetches {
-		for _, topic := range fetch.Topics {
-			for i := range topic.Partitions {
-				p := &topic.Partitions[i]
-				records += len(p.Records)
-				l := t.lines[p.Partition]
-				if l == nil || topic.Topic != offsetsTopic {
-					continue
-				}
-				if err := t.take(ctx, l, p, now); err != nil {
-					return err
-				}
-				if p.Err == nil || isContextError(p.Err) {
-					continue
-				}
-				recovered, err := t.recover(ctx, l, p.Err)
-				if err != nil {
-					return err
-				}
-				if !recovered {
-					failed = p.Err
-				}
-			}
+	var failed, broken error
+	records := 0
+	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		records += len(p.Records)
+		l := t.lines[p.Partition]
+		if broken != nil || l == nil || p.Topic != offsetsTopic {
+			return
 		}
+		var fault error
+		if fault, broken = t.takeFetch(ctx, l, &p.FetchPartition, now); fault != nil {
+			failed = fault
+		}
+	})
+	if broken != nil {
+		return broken
 	}
 	if failed != nil || records > 0 {
 		t.fault(failed)
@@ -105,6 +95,22 @@ func (t *Tail) poll(ctx context.Context) error {
 		return newBackoff().sleep(ctx)
 	}
 	return nil
+}
+
+// takeFetch takes what was fetched of one partition. A fault is why no more of it can be fetched
+// at present; err ends capture.
+func (t *Tail) takeFetch(ctx context.Context, l *sourceLine, p *kgo.FetchPartition, now ledger.Time) (fault, err error) {
+	if err := t.take(ctx, l, p, now); err != nil {
+		return nil, err
+	}
+	if p.Err == nil || isContextError(p.Err) {
+		return nil, nil
+	}
+	recovered, err := t.recover(ctx, l, p.Err)
+	if err != nil || recovered {
+		return nil, err
+	}
+	return p.Err, nil
 }
 
 // faultMemory is how long an error of a fetch counts if it does not come again. A partition
