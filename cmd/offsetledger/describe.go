@@ -42,9 +42,9 @@ func (a *app) groupHeader(g *api.Group) {
 	if g.TotalLag != nil {
 		total = strconv.FormatInt(*g.TotalLag, 10)
 	}
-	seq := "before history"
-	if g.Seq != 0 {
-		seq = fmt.Sprintf("seq %d", g.Seq)
+	seq := fmt.Sprintf("seq %d", g.Seq)
+	if g.Seq == 0 && g.Known == "unknown" {
+		seq = "before history" // with any other, the ledger had begun and knows that nothing was there
 	}
 	fmt.Fprintf(a.stdout, "AS-OF    %s (%s, %s)   TOTAL-LAG  %s (%d unknown)\n", instant(g.AsOf), seq, g.Known, total, g.Unknown)
 	if in := g.LastIncident; in != nil {

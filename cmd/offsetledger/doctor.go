@@ -96,6 +96,9 @@ func (a *app) doctor(ctx context.Context, flags config.Flags) error {
 		}
 	}
 	if err := a.checkLedger(ctx, &d); err != nil {
+		if d.Kafka != nil && a.output == outTable { // what was found out is not kept back
+			return errors.Join(a.printDiagnosis(&d), err)
+		}
 		return err
 	}
 	if d.Kafka == nil && d.Ledger == nil {
@@ -225,11 +228,16 @@ func allowed(access *kafka.Access, key kafka.RightKey) bool {
 }
 
 // checkLedger looks at the ledger that the flags name, or at the one in the usual place. That
-// there is none is no fault unless it was named.
+// there is none is no fault: doctor is run before the first start of the daemon too. Only where
+// a ledger was named, and nothing else to look at, is there nothing to say without it.
 func (a *app) checkLedger(ctx context.Context, d *diagnosis) error {
 	w, err := a.answerer(ctx)
 	if err != nil || w.missing() {
 		return err
+	}
+	if d.Kafka != nil && w.url == "" && !holdsLedger(w.dir) {
+		a.note("note: there is no ledger in %s yet: offsetledger serve makes one", w.dir)
+		return nil
 	}
 	l, err := ledgerChecks(ctx, w)
 	if err != nil {

@@ -57,10 +57,10 @@ func (k *kafkaReport) growth() string {
 	if k.RowsPerEvent != nil {
 		event = fmt.Sprintf("%.1f at once", *k.RowsPerEvent)
 	}
-	text := fmt.Sprintf("%.1f MB a day, at the %.0f offsets a second of the last %s, %.1f bytes each (%s)",
-		*k.BytesPerDay/1e6, *k.RowsPerSecond, rateOver, *k.BytesPerRow, event)
+	text := fmt.Sprintf("%s a day, at the %.0f offsets a second of the last %s, %.1f bytes each (%s)",
+		size(*k.BytesPerDay), *k.RowsPerSecond, rateOver, *k.BytesPerRow, event)
 	if k.WatermarkBytesPerDay != nil {
-		text += fmt.Sprintf("\n         and up to %.1f MB a day of watermarks, if all partitions are written to all the time", *k.WatermarkBytesPerDay/1e6)
+		text += fmt.Sprintf("\n         and up to %s a day of watermarks, if all partitions are written to all the time", size(*k.WatermarkBytesPerDay))
 	}
 	return text
 }
@@ -68,10 +68,10 @@ func (k *kafkaReport) growth() string {
 func (a *app) printLedger(l *api.Ledger) error {
 	growth := "too young to say how it grows"
 	if l.BytesPerDay != nil {
-		growth = fmt.Sprintf("grows by %.1f MB a day", *l.BytesPerDay/1e6)
+		growth = fmt.Sprintf("grows by %s a day", size(*l.BytesPerDay))
 	}
-	fmt.Fprintf(a.stdout, "LEDGER   %d events, %.1f MB before compression, from %s to %s; %s\n",
-		l.Events, float64(l.Bytes)/1e6, l.From, l.To, growth)
+	fmt.Fprintf(a.stdout, "LEDGER   %s, %s before compression, from %s to %s; %s\n",
+		count(int(l.Events), "event"), size(float64(l.Bytes)), l.From, l.To, growth)
 	t := &table.Table{Columns: []table.Column{{Name: "CHECK"}, {Name: "ANSWER"}, {Name: "NEEDED"}, {Name: "DETAIL"}}}
 	for _, c := range l.Checks {
 		detail := c.Detail
@@ -81,6 +81,19 @@ func (a *app) printLedger(l *api.Ledger) error {
 		t.Row(c.Name, answer(c.OK, true), yesNo(!c.Advice), detail)
 	}
 	return t.Write(a.stdout)
+}
+
+// size is a number of bytes in the unit that it is read best in.
+func size(bytes float64) string {
+	switch {
+	case bytes < 1e3:
+		return fmt.Sprintf("%.0f B", bytes)
+	case bytes < 1e6:
+		return fmt.Sprintf("%.1f kB", bytes/1e3)
+	case bytes < 1e9:
+		return fmt.Sprintf("%.1f MB", bytes/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", bytes/1e9)
 }
 
 func answer(ok, known bool) string {

@@ -33,7 +33,7 @@ var unsettled = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`), "UUID"},
 	{regexp.MustCompile(`"(rows_per_second|bytes_per_day)":[0-9.e+]+`), `"$1":RATE`},
-	{regexp.MustCompile(`\d+\.\d MB a day, at`), "RATE MB a day, at"},
+	{regexp.MustCompile(`\d+(\.\d)? (B|kB|MB) a day, at`), "RATE a day, at"},
 }
 
 func settled(text string) string {
@@ -46,8 +46,8 @@ func settled(text string) string {
 const doctorTable = `KAFKA    BROKER PLAINTEXT   cluster kfake
 CAPTURE  tail: the principal may read __consumer_offsets
 HOLDS    1 group, 1 topic, 2 partitions; __consumer_offsets has 4 partitions, oldest record TIME
-EXPECT   RATE MB a day, at the 0 offsets a second of the last 2s, 12.2 bytes each (none was seen, so ten at once are taken)
-         and up to 0.1 MB a day of watermarks, if all partitions are written to all the time
+EXPECT   RATE a day, at the 0 offsets a second of the last 2s, 12.2 bytes each (none was seen, so ten at once are taken)
+         and up to 55.0 kB a day of watermarks, if all partitions are written to all the time
 RIGHT                          ANSWER  NEEDED  DETAIL
 reach the cluster              yes     yes     Kafka cluster kfake, 1 brokers
 describe the cluster           yes     no      all groups can be seen
@@ -96,13 +96,19 @@ const awayJSON = `{"kind":"doctor","version":1,"ok":false,"kafka":{"brokers":"BR
 	`{"key":"reach","name":"reach the cluster","known":true,"ok":false,"needed":true,"detail":"connection refused, nothing listens on the port",` +
 	`"mend":"check host and port, and that the broker runs"}]},"ledger":null}` + "\n"
 
-func TestDoctorOnABrokerThatIsAway(t *testing.T) {
+// nobody is an address at which nobody listens.
+func nobody(t *testing.T) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	nobody := l.Addr().String()
 	require.NoError(t, l.Close())
+	return l.Addr().String()
+}
+
+func TestDoctorOnABrokerThatIsAway(t *testing.T) {
+	away := nobody(t)
 	for _, c := range []struct{ output, want string }{{outTable, awayTable}, {outJSON, awayJSON}} {
-		stdout, stderr := examine(t, exitCheck, "-B", nobody, "-o", c.output)
+		stdout, stderr := examine(t, exitCheck, "-B", away, "-o", c.output)
 		require.Equal(t, c.want, stdout)
 		require.Equal(t, "error: the daemon cannot do without: reach the cluster: connection refused, nothing listens on the port; "+
 			"mend: check host and port, and that the broker runs\n", stderr)
@@ -160,7 +166,7 @@ func TestDoctorBesideARunningDaemon(t *testing.T) {
 	for _, where := range [][]string{{"--data-dir", dir}, {"--api", d.url}} {
 		stdout, stderr := examine(t, exitDone, where...)
 		require.Empty(t, stderr)
-		require.Regexp(t, `^LEDGER   \d+ events, 0\.0 MB before compression, from TIME to TIME; too young to say how it grows\nCHECK +ANSWER +NEEDED +DETAIL\n`, stdout)
+		require.Regexp(t, `^LEDGER   \d+ events, \d+(\.\d k| )B before compression, from TIME to TIME; too young to say how it grows\nCHECK +ANSWER +NEEDED +DETAIL\n`, stdout)
 		require.Regexp(t, `(?m)^limits +yes +yes +messages -1, bytes -1, age 0s`, stdout)
 		require.Regexp(t, `(?m)^sync +yes +no +the server syncs to disk before it acknowledges$`, stdout)
 		require.NotContains(t, stdout, "mend: ")
@@ -193,6 +199,20 @@ func TestDoctorFindsNoLedger(t *testing.T) {
 	require.Empty(t, stdout)
 	require.Equal(t, "error: there is no ledger in "+dir+": offsetledger serve makes one\n", stderr)
 	require.NoDirExists(t, dir)
+
+	// Before the first start of the daemon it is no fault, and what Kafka allows is told.
+	fake := startKafka(t)
+	stdout, stderr = examine(t, exitDone, "-B", fake.Addrs()[0], "--data-dir", dir)
+	require.Regexp(t, `(?m)^CAPTURE  tail: `, stdout)
+	require.NotContains(t, stdout, "LEDGER")
+	require.Equal(t, "note: there is no ledger in "+dir+" yet: offsetledger serve makes one\n", stderr)
+	require.NoDirExists(t, dir)
+
+	// A daemon that was named and does not answer is one, and what Kafka allows is told too.
+	stdout, stderr = examine(t, exitFailed, "-B", fake.Addrs()[0], "--api", "http://"+nobody(t))
+	require.Regexp(t, `(?m)^CAPTURE  tail: `, stdout)
+	require.Contains(t, stderr, "error: no daemon listens at ")
+
 	_, stderr = examine(t, exitUsage, "-o", "csv")
 	require.Contains(t, stderr, "--output csv: it is one of table, json")
 }

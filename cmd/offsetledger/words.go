@@ -64,14 +64,7 @@ func instant(t api.Time) string {
 func whoWords(w *api.Who) string {
 	switch w.Kind {
 	case "member", "manager":
-		name := string(w.ClientID)
-		if name == "" {
-			name = string(w.MemberID)
-		}
-		if name == "" {
-			name = w.Kind
-		}
-		return strings.TrimSpace(api.Spell(name) + " " + api.Spell(strings.TrimPrefix(string(w.Host), "/")))
+		return doerWords(w)
 	case "no-member":
 		return "no member" + epochWords(w) + inferred(w.Inferred)
 	case "members-present":
@@ -80,6 +73,23 @@ func whoWords(w *api.Who) string {
 		return w.Kind + inferred(w.Inferred)
 	}
 	return "unknown"
+}
+
+// doerWords names a member or an offset manager. All that is known of a manager may be the id of
+// its process, which does not say by itself what it is.
+func doerWords(w *api.Who) string {
+	name := string(w.ClientID)
+	if name == "" {
+		name = string(w.MemberID)
+	}
+	words := strings.TrimSpace(api.Spell(name) + " " + api.Spell(strings.TrimPrefix(string(w.Host), "/")))
+	switch {
+	case name == "":
+		return strings.TrimSpace(w.Kind + " " + words)
+	case w.Kind == "manager" && w.ClientID == "":
+		return "manager " + words
+	}
+	return words
 }
 
 // epochWords adds what an admin tool gives itself away by.

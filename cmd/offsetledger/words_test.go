@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -30,5 +31,30 @@ func TestATimeOfAnotherDayIsShownWithItsDate(t *testing.T) {
 		require.Equal(t, c.shown, people.clock(c.t, seconds))
 		require.Equal(t, c.whole, programs.clock(c.t, seconds))
 		require.Equal(t, c.whole, programs.clock(c.t, millis))
+	}
+}
+
+// Of an offset manager that names no client all that is known is the id of its process, which
+// would not say what it is.
+func TestWhoSaysThatItIsAManager(t *testing.T) {
+	for want, who := range map[string]api.Who{
+		"manager 01a22fe2":     {Kind: "manager", MemberID: "01a22fe2"},
+		"billing-app 10.0.0.1": {Kind: "manager", ClientID: "billing-app", Host: "/10.0.0.1"},
+		"manager":              {Kind: "manager"},
+		"kgo-7 10.0.0.1":       {Kind: "member", MemberID: "kgo-7", Host: "/10.0.0.1"},
+		"member":               {Kind: "member"},
+	} {
+		require.Equal(t, want, whoWords(&who))
+	}
+}
+
+// A ledger that had begun and had heard nothing of the group yet knows that there was nothing; what
+// lies before history is not known.
+func TestOnlyWhatIsNotKnownIsBeforeHistory(t *testing.T) {
+	for known, want := range map[string]string{"exact": "(seq 0, exact)", "unknown": "(before history, unknown)"} {
+		var out strings.Builder
+		a := app{now: time.Now, stdout: &out}
+		a.groupHeader(&api.Group{Envelope: api.Envelope{Cluster: "prod", Known: known}})
+		require.Contains(t, out.String(), want)
 	}
 }

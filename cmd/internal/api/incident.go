@@ -134,7 +134,7 @@ func (s *server) findIncident(ctx context.Context, id string) ([]projection.Inci
 func (s *server) foundAgain(ctx context.Context, seq uint64) ([]projection.Incident, error) {
 	found, err := replay.IncidentsAt(ctx, s.Log, seq)
 	if errors.Is(err, replay.ErrAhead) {
-		return nil, problem(CodeUnknownIncident, "%v", err)
+		return nil, problem(CodeUnknownIncident, "id: the ledger does not reach seq:%d yet", seq)
 	}
 	return found, err
 }
