@@ -90,6 +90,9 @@ type Change struct {
 	Plan          string
 	Cause         ledger.Cause
 	CauseInferred bool
+	// Twin says that the other of manager and tail is to tell of the same commit, later. It changes
+	// nothing then, and is one of [State.Twins].
+	Twin bool
 }
 
 // Moment is when the Change came true by the clock that a state as of a time goes by; rec is the

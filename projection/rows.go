@@ -31,6 +31,7 @@ type folding struct {
 
 	outsider, bareOutsider *Who // who did it, if nothing names a member
 	metadata               string
+	awaited                bool // the row is told by another source too, later
 	metadataWho            *Who // the member that metadata names, or nil
 }
 
@@ -181,7 +182,7 @@ func (f *folding) commit(i int) {
 	if movement == MovementAfterLoss {
 		ch.Lost = lost
 	}
-	ch.Movement, ch.Evidence, ch.Who = movement, evidence, who
+	ch.Movement, ch.Evidence, ch.Who, ch.Twin = movement, evidence, who, f.awaited
 	if step != nil {
 		ch.Actor, ch.ActorVerified, ch.Reason, ch.Plan = step.actor, step.verified, step.reason, step.plan
 	}

@@ -17,6 +17,7 @@ type State struct {
 	clusters map[string]*cluster
 	last     *cluster      // the one of the record before: most ledgers hold one
 	changes  []Change      // reused from one Apply to the next
+	twins    []Twin        // likewise
 	rec      ledger.Record // the one being folded; here and not on the heap for each
 	rows     folding       // of its event
 	until    ledger.Time
@@ -85,7 +86,7 @@ func (s *State) apply() ([]Change, error) {
 		return nil, fmt.Errorf("apply record %d: the records after %d: %w", rec.Seq, s.seq, ledger.ErrMissing)
 	}
 	s.seq, s.appended = rec.Seq, rec.Appended
-	s.changes = s.changes[:0]
+	s.changes, s.twins = s.changes[:0], s.twins[:0]
 	ev := &rec.Event
 	if (ev.Parts != 0 || len(s.parts) > 0) && !s.gather(rec) {
 		return nil, nil

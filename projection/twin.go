@@ -20,10 +20,33 @@ type reported struct {
 // died between its commit and its append leaves one behind for ever.
 const maxUnmatched = 64
 
+// Twin is a row that tells again what another record has told: of a commit that an offset manager
+// made in Kafka and that the tail has seen there.
+type Twin struct {
+	Seq   uint64 // of the record that told it first, whose Change says so by its Twin
+	Group string
+	ledger.TopicPartition
+	At int64
+}
+
+// Twins returns the rows of the record applied last that told what was told already, and so
+// changed nothing. A row that comes so late that nobody waits for it any more is not among them. They are
+// valid until the next Apply, and none after [State.ApplyUpTo].
+func (s *State) Twins() []Twin { return s.twins }
+
+// again notes that row r tells what record seq has told.
+func (f *folding) again(r *ledger.Offset, seq uint64) {
+	if !f.s.quiet {
+		key := ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}
+		f.s.twins = append(f.s.twins, Twin{Seq: seq, Group: f.ev.Group, TopicPartition: key, At: r.At})
+	}
+}
+
 // twin reports whether row r is the second telling of a commit: a manager commits to Kafka,
 // where the tail sees it, and then appends it itself. Both tellings come, in either order;
 // the first folds, the second folds nothing, and the tail's times stand.
 func (f *folding) twin(r *ledger.Offset, cl *cell) bool {
+	f.awaited = false
 	by := f.ev.Source.Kind
 	if by != ledger.SourceManager && by != ledger.SourceTail || f.ev.Kind != ledger.KindCommitted {
 		return false
@@ -38,6 +61,7 @@ func (f *folding) twin(r *ledger.Offset, cl *cell) bool {
 		if !known && by == ledger.SourceManager && cl.source == uint8(ledger.SourceTail) && cl.has(flagExists) &&
 			cl.at == r.At && cl.epoch == r.LeaderEpoch && cl.metadata == r.Metadata {
 			f.g.await(key, nil) // the tail told it before a manager was known to be here
+			f.again(r, cl.seq)
 			return true
 		}
 		if by == ledger.SourceManager && f.passed(cl) {
@@ -47,6 +71,7 @@ func (f *folding) twin(r *ledger.Offset, cl *cell) bool {
 			waiting = slices.Delete(waiting, 0, 1)
 		}
 		f.g.await(key, append(waiting, reported{by, f.rec.Seq, r.At, r.LeaderEpoch, r.Metadata}))
+		f.awaited = true
 		return false
 	}
 	if by == ledger.SourceTail {
@@ -56,6 +81,7 @@ func (f *folding) twin(r *ledger.Offset, cl *cell) bool {
 			cl.topicID = f.t.idIndex(r.TopicID)
 		}
 	}
+	f.again(r, waiting[i].seq)
 	f.g.await(key, slices.Delete(waiting, i, i+1))
 	return true
 }

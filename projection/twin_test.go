@@ -47,6 +47,35 @@ func TestManagerAndTailTellOneCommit(t *testing.T) {
 	}
 }
 
+// The first telling says that another is to come, and the second says which it repeats.
+func TestTwinsAreNamed(t *testing.T) {
+	h := newHistory(t)
+	h.add(cursor(500))
+	first := h.add(fromManager(1000, row(0, 5, 0), row(1, 7, 0)))
+	require.Len(t, first, 2)
+	require.True(t, first[0].Twin)
+	require.Empty(t, h.state.Twins())
+	seq := first[0].Seq
+	twin := func(partition int32, at int64) projection.Twin {
+		return projection.Twin{Seq: seq, Group: "g", TopicPartition: ledger.TopicPartition{Topic: "t", Partition: partition}, At: at}
+	}
+	require.Empty(t, h.add(commit(990, row(1, 7, 44))))
+	require.Equal(t, []projection.Twin{twin(1, 7)}, h.state.Twins())
+	require.Empty(t, h.add(commit(990, row(0, 5, 45))))
+	require.Equal(t, []projection.Twin{twin(0, 5)}, h.state.Twins())
+	reset := h.add(tombstone(2000, ledger.CauseDeleted, row(0, 0, 50)))
+	require.False(t, reset[0].Twin)
+	require.Empty(t, h.state.Twins())
+
+	h = newHistory(t)
+	h.add(cursor(500))
+	changes := h.add(commit(1000, row(0, 5, 44)))
+	require.False(t, changes[0].Twin, "no manager is known yet")
+	seq = changes[0].Seq
+	require.Empty(t, h.add(fromManager(1010, row(0, 5, 0))))
+	require.Equal(t, []projection.Twin{twin(0, 5)}, h.state.Twins())
+}
+
 // A manager that starts while the ledger is out of its reach commits to Kafka all the same, and the
 // tail tells of it. When it gets through it tells its commits one by one: none of them is new, and
 // none goes back, also if the partition has come further or its offset was deleted meanwhile.
