@@ -158,7 +158,7 @@ func (m *Manager) collect(s selection) *batch {
 	all := m.cells.list()
 	b.entries = make([]entry, 0, min(len(all), commitRows))
 	b.rows = make([]ledger.Offset, 0, min(len(all), commitRows))
-	size := 0
+	size, topic := 0, ""
 	for _, c := range all {
 		if len(b.rows) == commitRows || size > commitBytes {
 			b.more = true
@@ -172,6 +172,10 @@ func (m *Manager) collect(s selection) *batch {
 			})
 			c.setFloor(m.cfg.AllowRewind)
 			size += rowBytes + len(mark.metadata)
+			if c.tp.Topic != topic {
+				topic = c.tp.Topic
+				size += len(topic)
+			}
 		}
 		c.mu.Unlock()
 	}

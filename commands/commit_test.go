@@ -3,6 +3,7 @@ package commands_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,7 @@ func TestBadInputIsRefusedAndNotRecorded(t *testing.T) {
 	for name, update := range map[string]commands.Update{
 		"negative offset":    {Topic: "orders", Offset: -1},
 		"no topic":           {Offset: 1},
+		"long topic":         {Topic: strings.Repeat("x", 1<<15), Offset: 1},
 		"negative partition": {Topic: "orders", Partition: -1, Offset: 1},
 		"absurd partition":   {Topic: "orders", Partition: 1 << 30, Offset: 1},
 		"long metadata":      {Topic: "orders", Offset: 1, Metadata: strings.Repeat("x", 4097)},
@@ -330,6 +332,24 @@ func (v *vanishing) Append(ctx context.Context, events []ledger.Event, expects .
 
 // What the caller hands over stays his: a topic out of a larger buffer is not kept alive, and
 // partitions of many topics do not mix.
+// Names count too in what one event can hold.
+func TestManyTopicsWithTheLongestNames(t *testing.T) {
+	log := ledgertest.New(t)
+	m := newManager(t, log, config())
+	const topics = 300
+	for i := range int64(topics) {
+		require.NoError(t, m.UpdateOffset(fmt.Sprintf("%0*d", 1<<15-1, i), 0, i))
+	}
+	n, err := m.Commit(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, topics, n)
+
+	second := newManager(t, log, config())
+	_, err = second.Restore(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, m.Committed(), second.Committed())
+}
+
 func TestManyTopicsAndPartitions(t *testing.T) {
 	log := ledgertest.New(t)
 	m := newManager(t, log, config())

@@ -22,6 +22,7 @@ type collected struct {
 	rest taken           // of the buffer that did not fit into the last event
 	next int             // the cell to look into first
 	rows []ledger.Offset // of the last event of updates
+	name string          // the topic of the last of them
 }
 
 // taken is what a cell had buffered.
@@ -37,7 +38,7 @@ type taken struct {
 // and returns what they take of the budget. Updates of one partition stay in order.
 func (m *Manager) gather(limit int, source int64, now ledger.Time) ([]ledger.Offset, int64) {
 	w := &m.w.collected
-	w.rows = w.rows[:0]
+	w.rows, w.name = w.rows[:0], ""
 	size := flushBytes
 	cost := w.fill(&w.rest, limit, &size, source, now)
 	all := m.cells.list()
@@ -76,6 +77,10 @@ func (w *collected) fill(t *taken, limit int, size *int, source int64, now ledge
 		return 0
 	}
 	row := ledger.Offset{Topic: t.c.tp.Topic, Partition: t.c.tp.Partition, Effective: now, SourceOffset: source}
+	if len(t.buf) > 0 && row.Topic != w.name {
+		w.name = row.Topic
+		*size -= len(w.name)
+	}
 	for ; t.done < len(t.buf); t.done++ {
 		if len(w.rows) == limit || *size <= 0 {
 			return 0

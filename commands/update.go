@@ -23,13 +23,17 @@ type Update struct {
 // maxMetadata is Kafka's default limit in bytes.
 const maxMetadata = 4096
 
+// maxTopic is the longest name that Kafka's protocol carries, in bytes. One that no event can hold
+// would keep everything from being committed.
+const maxTopic = 1<<15 - 1
+
 // UpdateOffset notes that the next offset to read is offset: one more than that of the last
 // record processed, as everywhere in Kafka. [Manager.DoneOffset] takes a record's own offset.
 //
 // The update is pending until it is committed, and every single one is recorded. It fails with
 // [ErrBehind], and is not taken, if it goes back behind the committed offset, unless
-// [Config.AllowRewind] says otherwise; with [ErrInvalid] for a negative offset or partition or an
-// empty topic; with [ErrLogAway] when it cannot be recorded (see [WhenLogAway]); with
+// [Config.AllowRewind] says otherwise; with [ErrInvalid] for a negative offset or partition or a
+// topic that is empty or too long; with [ErrLogAway] when it cannot be recorded (see [WhenLogAway]); with
 // [ErrNotOwned] after [Manager.Drop]. [ErrNotRunning] is different: the update was taken, but two
 // intervals went by in which nobody ran [Manager.Run] and nothing was committed.
 func (m *Manager) UpdateOffset(topic string, partition int32, offset int64) error {
@@ -168,6 +172,8 @@ func validKey(topic string, partition int32) error {
 	switch {
 	case topic == "":
 		return fmt.Errorf("%w: the topic is empty", ErrInvalid)
+	case len(topic) > maxTopic:
+		return fmt.Errorf("%w: the name of a topic has %d bytes, and %d are taken", ErrInvalid, len(topic), maxTopic)
 	case partition < 0 || partition >= maxPartition:
 		return fmt.Errorf("%w: partition %d of %s is not in 0 to %d", ErrInvalid, partition, topic, maxPartition-1)
 	}
