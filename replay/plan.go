@@ -261,6 +261,9 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
+// BlockedActive is why nothing can be written to a group that has members.
+const BlockedActive = "group active"
+
 // A commit is one write of the group's coordinator, whole or not at all, as long as its rows fit
 // into one batch: a larger one fails as a whole. rowBytes is about what a row takes beside its
 // topic and metadata.

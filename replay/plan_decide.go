@@ -190,10 +190,8 @@ func (d *decider) same(s *Step, w *want) bool {
 func (d *decider) epoch(s *Step, w *want, part *PartitionFacts) (ledger.Epoch, string) {
 	e := w.epoch
 	switch {
-	case !w.recorded || !e.Known():
+	case !w.recorded || !e.Known() || d.facts.FromLedger: // of the last the plan speaks as a whole
 		return ledger.Epoch{}, ""
-	case d.facts.FromLedger:
-		return ledger.Epoch{}, "without epoch " + e.String() + ": no Kafka was asked"
 	case w.topicID == uuid.Nil || d.facts.Topic(w.tp.Topic).ID == uuid.Nil:
 		return ledger.Epoch{}, "without epoch " + e.String() + ": nobody knows whether it is the same topic"
 	case !part.Epoch.Known() || e.Kafka() > part.Epoch.Kafka():

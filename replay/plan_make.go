@@ -141,7 +141,7 @@ func (d *Draft) pick(g *draftGroup, facts *GroupFacts, f *Facts) ([]ledger.Topic
 			}
 		}
 	}
-	if len(d.wish.Picks) == 0 {
+	if len(d.wish.Picks) == 0 && d.wish.Target.Kind != TargetRows {
 		for _, r := range facts.Rows {
 			out = append(out, ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition})
 		}
@@ -250,7 +250,7 @@ func (d *decider) judge(out *PlanGroup) {
 	case g.Problem != "":
 		out.Blocked = append(out.Blocked, "the group could not be asked: "+g.Problem)
 	case len(g.Members) > 0 || g.Exists && g.State != "Empty" && g.State != "Dead":
-		out.Blocked = append(out.Blocked, "group active")
+		out.Blocked = append(out.Blocked, BlockedActive)
 	}
 	if open := d.pending(out); len(open) > 0 {
 		out.Blocked = append(out.Blocked, "an open transaction may still commit "+PartitionsText(open))

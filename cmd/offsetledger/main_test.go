@@ -109,7 +109,7 @@ func startDaemon(t *testing.T, ts *testscript.TestScript, dir string) {
 	now, err := time.Parse(time.RFC3339, apitest.NightEnds)
 	require.NoError(t, err)
 	server := httptest.NewServer(api.NewHandler(api.Config{
-		Log: l.log, View: l.view, Now: func() time.Time { return now }, Hosts: api.LoopbackHosts,
+		Log: l.log, View: l.view, Append: appender(l.log), Now: func() time.Time { return now }, Hosts: api.LoopbackHosts,
 		Status: func() api.Status {
 			return api.Status{Capturing: true, Ready: true, Behind: 300 * time.Millisecond, BehindKnown: true}
 		},

@@ -56,12 +56,11 @@ func (a *app) planHeader(p *replay.Plan) {
 		point += " (by " + p.Clock.String() + ")"
 	}
 	blocked := ""
-	if !p.Impossible() {
-		if why := p.Blocked(); len(why) > 0 {
-			blocked = "   BLOCKED: " + strings.Join(why, ", ")
-		}
-	} else {
+	switch why := blockedWords(p); {
+	case p.Impossible():
 		blocked = "   REFUSED"
+	case why != "":
+		blocked = "   BLOCKED: " + why
 	}
 	fmt.Fprintf(a.stdout, "PLAN %s  %s/%s  %s %s%s\n", p.ID, clusterName(p.Cluster), strings.Join(groups, ","), word, point, blocked)
 	t := p.Sums()
@@ -74,6 +73,27 @@ func (a *app) planHeader(p *replay.Plan) {
 		uncounted = fmt.Sprintf("    (%d not known)", t.Uncounted)
 	}
 	fmt.Fprintf(a.stdout, "%d set, %d kept, %d refused%s    will SKIP %d    will REPLAY %d%s\n", t.Set, t.Kept, t.Refused, deleted, t.Skips, t.Replays, uncounted)
+}
+
+// blockedWords says in a few words what is in the way of a plan: of active groups how many
+// members, who are listed below.
+func blockedWords(p *replay.Plan) string {
+	var words []string
+	members := 0
+	for i := range p.Groups {
+		g := &p.Groups[i]
+		for _, why := range g.Blocked {
+			if why == replay.BlockedActive && len(g.Members) > 0 {
+				members += len(g.Members)
+				continue
+			}
+			words = append(words, why)
+		}
+	}
+	if members > 0 {
+		words = append([]string{count(members, "member")}, words...)
+	}
+	return strings.Join(words, ", ")
 }
 
 func (a *app) stepTable(p *replay.Plan) *table.Table {
