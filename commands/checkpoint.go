@@ -13,7 +13,7 @@ import (
 // at it.
 type Checkpoint struct {
 	Name    string
-	Seq     uint64 // of its event in the ledger; 0 if it is recorded later
+	Seq     uint64 // of its event in the ledger
 	Time    time.Time
 	Offsets map[ledger.TopicPartition]projection.OffsetInfo
 }
@@ -21,9 +21,10 @@ type Checkpoint struct {
 // maxName is the longest name of a checkpoint, in bytes.
 const maxName = 255
 
-// Checkpoint marks the present in the history: by its name, the offsets that are
-// committed as far as this manager knows can be asked for later, and restored. What is pending is not in it. A name can be used again; the last one
-// counts. Offsets with more than 8 MiB of metadata fail with [ledger.ErrTooLarge].
+// Checkpoint marks the present in the history: by its name, the offsets that are committed as far
+// as this manager knows can be asked for later, and restored. What is pending is not in it. A name
+// can be used again; the last one counts. Offsets with more than 8 MiB of metadata fail with
+// [ledger.ErrTooLarge].
 func (m *Manager) Checkpoint(ctx context.Context, name string) (Checkpoint, error) {
 	if err := validName(name); err != nil {
 		return Checkpoint{}, err
@@ -69,14 +70,11 @@ func (m *Manager) checkpoint(ctx context.Context, name string) (Checkpoint, erro
 		}
 		c.mu.Unlock()
 	}
-	stored := false
-	o.then = func(ok bool) { stored = ok }
+	o.then = func(bool) {} // one that is not stored is not sent again: the caller learns of it
 	if err := m.write(ctx, o); err != nil {
 		return Checkpoint{}, err
 	}
-	if stored {
-		out.Seq = m.w.known
-	}
+	out.Seq = o.seq
 	return out, nil
 }
 

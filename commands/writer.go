@@ -38,6 +38,7 @@ type outgoing struct {
 	cost  int64  // of the budget, which is free again when the event is stored
 	sent  bool   // it may be stored
 	after uint64 // then above this sequence
+	seq   uint64 // of the event once it is known to be stored, of its last part if it is in parts
 	again bool   // it was looked for and was not there, up to looked
 	// looked is the last sequence of the event's subject at that time.
 	looked uint64
@@ -101,7 +102,7 @@ func (m *Manager) send(ctx context.Context, o *outgoing) error {
 	case errors.Is(err, ledger.ErrConflict) && m.cfg.KafkaCommits:
 		// Somebody has written since it was looked for: it may have been this very event.
 	case err == nil:
-		m.w.known = r.Last
+		m.w.known, o.seq = r.Last, r.Last
 		m.away.Store(false)
 		m.finish(o, true)
 		return nil
@@ -191,10 +192,13 @@ func (m *Manager) find(ctx context.Context, o *outgoing) (bool, error) {
 				return false, err
 			}
 			if rec.Event.ID == o.event.ID {
-				m.w.known = max(m.w.known, rec.Seq)
-				return true, nil
+				o.seq = rec.Seq
 			}
 		}
+	}
+	if o.seq != 0 {
+		m.w.known = max(m.w.known, o.seq)
+		return true, nil
 	}
 	o.again, o.looked = true, last
 	return false, nil
