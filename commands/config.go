@@ -85,6 +85,14 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// interval is how often Run commits at the least, for a strategy that commits by itself.
+func (c *Config) interval() time.Duration {
+	if c.Strategy.kind == strategyPeriodic {
+		return c.Strategy.every
+	}
+	return c.MaxWait
+}
+
 func or[T comparable](v, byDefault T) T {
 	var zero T
 	if v == zero {

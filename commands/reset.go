@@ -107,14 +107,14 @@ func (m *Manager) resolve(ctx context.Context, topic string, partition int32, r 
 		}
 		return (*b).Resolve(ctx, ledger.TopicPartition{Topic: topic, Partition: partition}, r)
 	}
-	if at, ok := m.bound(topic, partition, r.kind); ok {
+	if at, ok := m.logEnd(topic, partition, r.kind); ok {
 		return at, nil
 	}
 	return 0, fmt.Errorf("%w without Kafka: name the offset with Specific", ErrUnknown)
 }
 
-// bound is the end of a partition's log that a reset means, if it was told.
-func (m *Manager) bound(topic string, partition int32, kind ResetKind) (int64, bool) {
+// logEnd is the end of a partition's log that a reset means, if it was told.
+func (m *Manager) logEnd(topic string, partition int32, kind ResetKind) (int64, bool) {
 	c := m.cells.find(topic, partition)
 	if c == nil {
 		return 0, false

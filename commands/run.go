@@ -34,9 +34,10 @@ const tick = 10 * time.Millisecond
 const retryWait = time.Second
 
 // Run commits as the strategy says and records updates, until ctx ends, which it returns, or
-// [Manager.Close] is called, after which it returns nil, as it does if that was before. It also returns when the manager is
-// fenced, with [ledger.ErrConflict]. A commit that fails is logged, counted and tried again.
-// It does not commit on its way out: Close does. There is one Run at a time.
+// [Manager.Close] is called, after which it returns nil, as it does if that was before. It also
+// returns when the manager is fenced, with [ledger.ErrConflict]. A commit that fails is logged,
+// counted and tried again. It does not commit on its way out: Close does. There is one Run at a
+// time.
 func (m *Manager) Run(ctx context.Context) error {
 	if err := m.fenced(); err != nil {
 		return fmt.Errorf("run: %w", err)
@@ -78,11 +79,7 @@ func (m *Manager) runClock(ctx context.Context) {
 
 func (m *Manager) run(ctx context.Context) error {
 	s := m.cfg.Strategy
-	every := m.cfg.MaxWait
-	if s.kind == strategyPeriodic {
-		every = s.every
-	}
-	commit, flush := time.NewTicker(every), time.NewTicker(m.cfg.FlushEvery)
+	commit, flush := time.NewTicker(m.cfg.interval()), time.NewTicker(m.cfg.FlushEvery)
 	defer commit.Stop()
 	defer flush.Stop()
 	var retry <-chan time.Time
@@ -98,11 +95,11 @@ func (m *Manager) run(ctx context.Context) error {
 		case <-retry:
 			due, retry = true, nil
 		case <-flush.C:
-			m.look(ctx, "record updates", m.recordAll(ctx))
+			m.logFailure(ctx, "record updates", m.recordAll(ctx))
 		case <-m.nudge:
 			due = s.kind == strategyEveryN && m.counted.Load() >= int64(s.n) && retry == nil
 			if !due {
-				m.look(ctx, "record updates", m.recordEnough(ctx))
+				m.logFailure(ctx, "record updates", m.recordEnough(ctx))
 			}
 		}
 		if due && !m.commitDue(ctx) && s.kind == strategyEveryN {
@@ -117,12 +114,12 @@ func (m *Manager) run(ctx context.Context) error {
 // commitDue commits for the strategy and reports whether that went well.
 func (m *Manager) commitDue(ctx context.Context) bool {
 	_, err := m.Commit(ctx)
-	m.look(ctx, "commit", err)
+	m.logFailure(ctx, "commit", err)
 	return err == nil
 }
 
-// look logs what went wrong, unless the manager is about to end.
-func (m *Manager) look(ctx context.Context, what string, err error) {
+// logFailure logs what went wrong, unless the manager is about to end.
+func (m *Manager) logFailure(ctx context.Context, what string, err error) {
 	if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) {
 		return
 	}
@@ -176,15 +173,11 @@ func (m *Manager) notRunning(now int64) error {
 		m.running.since.CompareAndSwap(0, now)
 		return nil
 	}
-	interval := m.cfg.MaxWait
-	if m.cfg.Strategy.kind == strategyPeriodic {
-		interval = m.cfg.Strategy.every
-	}
-	if time.Duration(now-since)*time.Millisecond <= 2*interval {
+	waited := time.Duration(now-since) * time.Millisecond
+	if waited <= 2*m.cfg.interval() {
 		return nil
 	}
-	return fmt.Errorf("%w: the strategy is %s, and for %s nothing was committed: call Run", ErrNotRunning, m.cfg.Strategy,
-		time.Duration(now-since)*time.Millisecond)
+	return fmt.Errorf("%w: the strategy is %s, and for %s nothing was committed: call Run", ErrNotRunning, m.cfg.Strategy, waited)
 }
 
 // Close ends Run, commits what is pending if the strategy is Periodic or EveryN, records what is
