@@ -17,6 +17,9 @@ import (
 // one that can be written.
 var ErrHalfRead = errors.New("an event is half read")
 
+// ErrNothing is a ledger that has recorded nothing yet, so that there is no state to write.
+var ErrNothing = errors.New("nothing is recorded yet")
+
 // When a snapshot is due: when the log has grown by this much, or by four times the last
 // snapshot if that is more; and after a time if anything was recorded at all.
 const (
@@ -51,7 +54,8 @@ type Taking struct {
 
 // Take writes down the state, and thins the snapshots of before. A snapshot of that sequence is
 // replaced. The parts are written first and the manifest last: what a crash leaves is not used,
-// and removed by the next Take. It fails with [ErrHalfRead] between the parts of one event.
+// and removed by the next Take. It fails with [ErrHalfRead] between the parts of one event, and
+// with [ErrNothing] before the first record.
 func (s *Snapshots) Take(ctx context.Context, of Taking) (Manifest, error) {
 	s.taking.Lock()
 	defer s.taking.Unlock()
@@ -74,7 +78,7 @@ func (s *Snapshots) Take(ctx context.Context, of Taking) (Manifest, error) {
 	case parts == nil:
 		return fail(ErrHalfRead)
 	case m.Seq == 0:
-		return fail(errors.New("nothing is recorded yet"))
+		return fail(ErrNothing)
 	}
 	// One of this sequence may be there, of this state or of a stream of before.
 	if err := s.delete(ctx, m.ID()); err != nil && !errors.Is(err, ErrNoSnapshot) {

@@ -46,6 +46,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.incidentsCommand(),
 		a.restoreCommand(),
 		a.resetCommand(),
+		a.snapshotCommand(),
 		a.serveCommand(),
 		a.demoCommand(),
 		a.doctorCommand(),

@@ -169,6 +169,10 @@ func (a *app) run(ctx context.Context, s *service, k config.Kafka, flags serveFl
 		return err
 	}
 	g.Go(func() error { return s.capture(ctx, cfg) })
+	g.Go(func() error {
+		s.keepSnapshots(ctx)
+		return nil
+	})
 	s.logger.Info("serving", "cluster", name, "kafka", k, "api", s.url())
 	if err := s.waitReady(ctx); err != nil {
 		return nil //nolint:nilerr // ended before it was ready, which is told elsewhere

@@ -16,6 +16,7 @@ import (
 	"github.com/offsetledger/offsetledger/ledger/embedded"
 	"github.com/offsetledger/offsetledger/ledger/stream"
 	"github.com/offsetledger/offsetledger/projection"
+	"github.com/offsetledger/offsetledger/replay"
 )
 
 // store is what this process keeps events in, or reads them from, and the fold of them.
@@ -25,6 +26,8 @@ type store struct {
 	at     string // where somebody else's NATS is, without secrets
 	log    *stream.Log
 	view   *projection.View
+	// snapshots is nil where they cannot be reached: then everything comes from the log.
+	snapshots *replay.Snapshots
 }
 
 // storeConfig says where a ledger is: in a directory, or on a NATS server.
@@ -56,6 +59,7 @@ func openStore(ctx context.Context, cfg storeConfig) (*store, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
+	s.openSnapshots(ctx, cfg)
 	return s, nil
 }
 
@@ -107,13 +111,17 @@ func withoutSecrets(addresses string) (string, error) {
 	return strings.Join(shown, ","), nil
 }
 
-// fold has the view follow the log in g, and returns when it has folded what there is.
+// fold has the view follow the log in g, from the newest snapshot on, and returns when it has
+// folded what there is.
 func (s *store) fold(ctx context.Context, g *errgroup.Group) error {
 	last, err := s.log.Last(ctx)
 	if err != nil {
 		return err
 	}
-	g.Go(func() error { return s.view.Run(ctx, s.log.Follow(ctx, 1, ledger.Filter{})) })
+	if err := s.resume(ctx); err != nil {
+		return err
+	}
+	g.Go(func() error { return s.view.Run(ctx, s.log.Follow(ctx, s.view.Seq()+1, ledger.Filter{})) })
 	return s.view.WaitFor(ctx, last)
 }
 

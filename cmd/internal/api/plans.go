@@ -105,7 +105,7 @@ func (s *server) newDraft(ctx context.Context, f *frame, w replay.Wish) (d *repl
 	var m replay.Material
 	t := &w.Target
 	if w.Repair == nil && (t.Kind == replay.TargetPoint || t.Kind == replay.TargetGroup && !t.Point.IsNow()) && !t.Point.IsNow() {
-		if m.Then, err = replay.StateAt(ctx, s.Log, t.Point, s.planScope(f, &w)); err != nil {
+		if m.Then, err = s.Snapshots.StateAt(ctx, s.Log, t.Point, s.planScope(f, &w)); err != nil {
 			return nil, err
 		}
 		f.point = t.Point

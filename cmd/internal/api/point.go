@@ -44,9 +44,9 @@ func (s *server) one(ctx context.Context, seq uint64) (ledger.Record, error) {
 	return ledger.Record{}, ledger.ErrMissing
 }
 
-// at settles what f says of the moment that was asked for. The present is settled already.
-func (s *server) at(ctx context.Context, f *frame, q Query) error {
-	p, err := s.resolve(ctx, f, paramAt, q.At, q.Group)
+// settle settles what f says of the moment that a parameter asks for. The present is settled already.
+func (s *server) settle(ctx context.Context, f *frame, name, text string, group *string) error {
+	p, err := s.resolve(ctx, f, name, text, group)
 	if err != nil || p.IsNow() {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *server) at(ctx context.Context, f *frame, q Query) error {
 // read calls read with the state of the moment that q asks for, and settles what f says of
 // that moment.
 func (s *server) read(ctx context.Context, f *frame, q Query, read func(*projection.State)) error {
-	if err := s.at(ctx, f, q); err != nil {
+	if err := s.settle(ctx, f, paramAt, q.At, q.Group); err != nil {
 		return err
 	}
 	if f.point.IsNow() {
@@ -83,7 +83,7 @@ func (s *server) read(ctx context.Context, f *frame, q Query, read func(*project
 		})
 		return nil
 	}
-	st, err := replay.StateAt(ctx, s.Log, f.point, scope(f.cluster, q.Group))
+	st, err := s.Snapshots.StateAt(ctx, s.Log, f.point, scope(f.cluster, q.Group))
 	if err != nil {
 		return err
 	}

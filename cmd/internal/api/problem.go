@@ -17,6 +17,7 @@ const (
 	CodeUnknownIncident  Code = "unknown-incident"  // no event of that sequence is part of one
 	CodeUnknownSequence  Code = "unknown-sequence"  // the ledger does not reach so far
 	CodeUnknownPlan      Code = "unknown-plan"      // no plan of that id is stored
+	CodeUnknownSnapshot  Code = "unknown-snapshot"  // none of that id can be used, or is stored
 	CodeCatchingUp       Code = "catching-up"       // the answer is still being read; Progress says how far
 	CodeNotReady         Code = "not-ready"         // capture has not caught up since the start
 	CodeUnhealthy        Code = "unhealthy"         // capture is not well
@@ -39,6 +40,7 @@ var statusOf = map[Code]int{
 	CodeUnknownIncident:  http.StatusNotFound,
 	CodeUnknownSequence:  http.StatusNotFound,
 	CodeUnknownPlan:      http.StatusNotFound,
+	CodeUnknownSnapshot:  http.StatusNotFound,
 	CodeNotJSON:          http.StatusUnsupportedMediaType,
 	CodeTooLarge:         http.StatusRequestEntityTooLarge,
 	CodeCatchingUp:       http.StatusServiceUnavailable,

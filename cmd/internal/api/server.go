@@ -46,6 +46,8 @@ type Config struct {
 	Status func() Status
 	// Ledger tells how what the events are stored in is doing; nil if nobody knows.
 	Ledger func(ctx context.Context) (Ledger, error)
+	// Snapshots are states to answer from about the past; nil has none, and answers the same.
+	Snapshots *replay.Snapshots
 	// Append stores events; without it nothing can be asked for that has to be stored.
 	Append func(ctx context.Context, events []ledger.Event) error
 	// Facts asks Kafka what is true of a cluster now; nil if this handler cannot reach it.
@@ -77,8 +79,11 @@ const (
 	routeIncidents = "/api/v1/incidents"
 	routeIncident  = "/api/v1/incidents/show"
 	routeLedger    = "/api/v1/ledger"
+	routeSnapshots = "/api/v1/snapshots"
 	routePlans     = "/api/v1/plans"
 	routePlan      = "/api/v1/plans/show"
+
+	routeSnapshotDelete = "/api/v1/snapshots/delete"
 
 	routePlanInquiry = "/api/v1/plans/inquiry"
 
@@ -136,15 +141,17 @@ func NewHandler(c Config) http.Handler {
 		routeGroup:  {takes: []string{paramCluster, paramGroup, paramAt, paramTopic, paramPartition}, serve: s.group},
 		routeHistory: {takes: append([]string{paramTopic, paramPartition, paramMovement, paramNot, paramAround, paramFollow, paramFrom}, page...),
 			serve: s.history, reads: true},
-		routeEvents:      {takes: append([]string{paramTopic, paramKind, paramFollow, paramFrom}, page...), serve: s.events, reads: true},
-		routeIncidents:   {takes: append([]string{paramKind, paramReasonless}, page...), serve: s.incidents},
-		routeIncident:    {takes: []string{paramCluster, paramID}, serve: s.incident, reads: true},
-		routeLedger:      {serve: s.ledger},
-		routePlans:       {takes: []string{paramCluster}, serve: s.plans, post: s.makePlan, reads: true},
-		routePlan:        {takes: []string{paramCluster, paramID}, serve: s.plan, reads: true},
-		routePlanInquiry: {post: s.planInquiry, reads: true},
-		routeHealth:      {serve: s.health},
-		routeReady:       {serve: s.ready},
+		routeEvents:         {takes: append([]string{paramTopic, paramKind, paramFollow, paramFrom}, page...), serve: s.events, reads: true},
+		routeIncidents:      {takes: append([]string{paramKind, paramReasonless}, page...), serve: s.incidents},
+		routeIncident:       {takes: []string{paramCluster, paramID}, serve: s.incident, reads: true},
+		routeLedger:         {serve: s.ledger},
+		routeSnapshots:      {takes: []string{paramID}, serve: s.snapshots, post: s.takeSnapshot},
+		routeSnapshotDelete: {post: s.deleteSnapshot},
+		routePlans:          {takes: []string{paramCluster}, serve: s.plans, post: s.makePlan, reads: true},
+		routePlan:           {takes: []string{paramCluster, paramID}, serve: s.plan, reads: true},
+		routePlanInquiry:    {post: s.planInquiry, reads: true},
+		routeHealth:         {serve: s.health},
+		routeReady:          {serve: s.ready},
 	}
 	return s
 }
@@ -174,7 +181,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	rt, ok := s.routes[r.URL.Path]
 	if !ok {
-		return problem(CodeNotFound, "no such path %s; the API is at /api/v1/groups, group, history, events, incidents, plans and ledger", Spell(r.URL.Path))
+		return problem(CodeNotFound, "no such path %s; the API is at /api/v1/groups, group, history, events, incidents, plans, snapshots and ledger", Spell(r.URL.Path))
 	}
 	posting := r.Method == http.MethodPost && rt.post != nil
 	reading := (r.Method == http.MethodGet || r.Method == http.MethodHead) && rt.serve != nil

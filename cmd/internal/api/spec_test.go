@@ -29,6 +29,7 @@ var specTypes = map[string]any{
 	"change": ChangeRow{}, "who": Who{}, "incidents": Incidents{}, "incident": IncidentRow{}, "where": Where{}, "events": Events{},
 	"event": EventRow{}, "source": SourceRow{}, "event offset": EventOffset{}, "ledger": Ledger{}, "check": Check{},
 	"problem": Problem{}, "progress": Progress{}, "plans": Plans{}, "plan row": PlanRow{}, "plan request": PlanRequest{},
+	"snapshots": Snapshots{}, "snapshot": SnapshotRow{}, "snapshot part": SnapshotPart{}, "snapshot name": SnapshotName{},
 	"topic set": TopicSet{}, "file row": FileRow{},
 }
 
@@ -129,6 +130,7 @@ func TestTheSpecNamesEveryField(t *testing.T) {
 var answers = map[string]any{
 	routeGroups: Groups{}, routeGroup: Group{}, routeHistory: History{}, routeEvents: Events{},
 	routeIncidents: Incidents{}, routeIncident: Incidents{}, routeLedger: Ledger{}, routePlans: Plans{},
+	routeSnapshots: Snapshots{}, routeSnapshotDelete: Snapshots{},
 }
 
 func TestEveryRouteHasAnAnswerInTheSpec(t *testing.T) {
