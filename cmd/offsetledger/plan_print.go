@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
 	"github.com/offsetledger/offsetledger/cmd/internal/table"
+	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
 	"github.com/offsetledger/offsetledger/replay"
 )
@@ -36,7 +39,55 @@ func (a *app) printPlan(p *replay.Plan) error {
 	if p.FromLedger {
 		fmt.Fprintf(a.stdout, "Kafka was not asked: offsets and bounds are as of %s, leader epochs are left out; name it with -B\n", api.Time{Time: p.FactsAt})
 	}
+	if next := a.planNext(p); next != "" {
+		fmt.Fprintf(a.stdout, "next: %s\n", next)
+	}
 	return nil
+}
+
+// planNext is what can be done with a plan.
+func (a *app) planNext(p *replay.Plan) string {
+	t := p.Sums()
+	apply := a.typed("restore", "apply", p.ID)
+	const reason = ` --reason "…"`
+	switch {
+	case p.Impossible():
+		return withoutRefused(p)
+	case t.Set+t.Deleted == 0:
+		return "nothing, all is where it is to be"
+	case len(p.Blocked()) > 0:
+		var active []string
+		for i := range p.Groups {
+			if len(p.Groups[i].Blocked) > 0 {
+				active = append(active, api.Shown(p.Groups[i].Group))
+			}
+		}
+		return "stop " + strings.Join(active, ", ") + ", then  " + apply + " --wait-empty 10m" + reason
+	}
+	return apply + reason
+}
+
+// withoutRefused says how to plan for all but what is refused, of a plan for one group in which
+// that alone is in the way.
+func withoutRefused(p *replay.Plan) string {
+	if len(p.Refused) > 0 || len(p.Groups) != 1 || len(p.Groups[0].Refused) > 0 {
+		return ""
+	}
+	byTopic := map[string][]ledger.TopicPartition{}
+	for i := range p.Groups[0].Steps {
+		if s := &p.Groups[0].Steps[i]; s.Action == replay.ActionSet || s.Action == replay.ActionDelete {
+			byTopic[s.Topic] = append(byTopic[s.Topic], s.Key())
+		}
+	}
+	var words []string
+	for _, topic := range slices.Sorted(maps.Keys(byTopic)) {
+		list := strings.TrimPrefix(replay.PartitionsText(byTopic[topic]), api.Spell(topic)+" ")
+		words = append(words, "--topics "+shellWord(api.Spell(topic)+":"+list))
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "plan without what is refused, with " + strings.Join(words, " ")
 }
 
 func (a *app) planHeader(p *replay.Plan) {
