@@ -93,6 +93,9 @@ type Change struct {
 	// Twin says that the other of manager and tail is to tell of the same commit, later. It changes
 	// nothing then, and is one of [State.Twins].
 	Twin bool
+	// Also is who told the same commit too; 0 if that is not known. The fold never knows it: it is
+	// for whoever keeps the Change until the twin has come.
+	Also ledger.SourceKind
 }
 
 // Moment is when the Change came true by the clock that a state as of a time goes by; rec is the

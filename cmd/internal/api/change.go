@@ -21,6 +21,9 @@ func changeRow(kind ledger.Kind, ch *projection.Change) ChangeRow {
 	if ch.NotBefore.Known() {
 		row.NotBefore, row.NotAfter = Time{ch.NotBefore}, Time{ch.Time}
 	}
+	if ch.Also != 0 {
+		row.Sources = []string{ch.Source.Kind.String(), ch.Also.String()}
+	}
 	row.Actor, row.Reason = said(ch.Actor), said(ch.Reason)
 	if ch.Plan != "" {
 		plan := ch.Plan

@@ -19,6 +19,9 @@ type event struct {
 	changes []projection.Change
 	note    *ChangeRow
 	commits int // 1 if it is a commit in the time asked for, whatever else was
+
+	source ledger.SourceKind
+	twins  []projection.Twin // what it tells again, whatever was asked for
 }
 
 // size is the number of its rows.
@@ -54,9 +57,9 @@ type selection struct {
 func (sel *selection) tell(step *replay.Entry) event {
 	rec := step.Record
 	if sel.before != 0 && rec.Seq >= sel.before || rec.Seq < sel.q.From.first() {
-		return event{}
+		return event{twins: step.State.Twins(), source: rec.Event.Source.Kind}
 	}
-	told := event{seq: rec.Seq, kind: rec.Event.Kind}
+	told := event{seq: rec.Seq, kind: rec.Event.Kind, twins: step.State.Twins(), source: rec.Event.Source.Kind}
 	if len(step.Changes) == 0 {
 		if row, ok := sel.noteOf(step); ok {
 			told.note = &row
@@ -140,12 +143,13 @@ func (s *server) narrator(sel *selection, cluster string) *narrator {
 	return &narrator{log: s.Log, sel: sel, history: replay.NewHistory(scope(cluster, sel.q.Group))}
 }
 
-// stored tells what is stored up to sequence to.
+// stored tells what is stored up to sequence to. Only here both sources of a commit that was told
+// twice are known: what comes live is told at once.
 func (n *narrator) stored(ctx context.Context, to uint64) iter.Seq2[event, error] {
 	if to == 0 {
 		return func(func(event, error) bool) {}
 	}
-	return n.tell(n.log.Read(ctx, 1, to, n.history.Filter()))
+	return together(n.tell(n.log.Read(ctx, 1, to, n.history.Filter())))
 }
 
 // live goes on from sequence from, where stored has ended, with what comes until ctx ends.

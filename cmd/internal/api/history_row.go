@@ -19,32 +19,34 @@ type History struct {
 // moved nothing but belongs to the story (members came or left, a gap, a refused commit) is
 // one row without a partition, with its Note.
 type ChangeRow struct {
-	Seq           uint64  `json:"seq"`
-	Row           int     `json:"row"`
-	Kind          string  `json:"kind"` // of the event
-	Time          Time    `json:"time"`
-	CommitTime    Time    `json:"commit_time"`
-	NotBefore     Time    `json:"not_before"`
-	NotAfter      Time    `json:"not_after"`
-	Group         Text    `json:"group"`
-	Topic         *Text   `json:"topic"`
-	TopicID       *string `json:"topic_id"`
-	Partition     *int32  `json:"partition"`
-	From          *int64  `json:"from"` // null: there was none
-	To            *int64  `json:"to"`   // null: there is none
-	Movement      string  `json:"movement"`
-	Metadata      Text    `json:"metadata"`
-	Source        string  `json:"source"`
-	Who           Who     `json:"who"`
-	Actor         *Text   `json:"actor"`
-	ActorVerified bool    `json:"actor_verified"`
-	Reason        *Text   `json:"reason"`
-	Plan          *string `json:"plan"`
-	ApprovedBy    *Text   `json:"approved_by"`
-	Cause         *string `json:"cause"` // of deletions, refusals and gaps
-	CauseInferred bool    `json:"cause_inferred"`
-	Evidence      string  `json:"evidence,omitempty"` // of a jump: what makes it one
-	Note          string  `json:"note,omitempty"`
+	Seq        uint64  `json:"seq"`
+	Row        int     `json:"row"`
+	Kind       string  `json:"kind"` // of the event
+	Time       Time    `json:"time"`
+	CommitTime Time    `json:"commit_time"`
+	NotBefore  Time    `json:"not_before"`
+	NotAfter   Time    `json:"not_after"`
+	Group      Text    `json:"group"`
+	Topic      *Text   `json:"topic"`
+	TopicID    *string `json:"topic_id"`
+	Partition  *int32  `json:"partition"`
+	From       *int64  `json:"from"` // null: there was none
+	To         *int64  `json:"to"`   // null: there is none
+	Movement   string  `json:"movement"`
+	Metadata   Text    `json:"metadata"`
+	Source     string  `json:"source"` // that told it first
+	// Sources are both that told of one commit, in the order in which they did.
+	Sources       []string `json:"sources,omitempty"`
+	Who           Who      `json:"who"`
+	Actor         *Text    `json:"actor"`
+	ActorVerified bool     `json:"actor_verified"`
+	Reason        *Text    `json:"reason"`
+	Plan          *string  `json:"plan"`
+	ApprovedBy    *Text    `json:"approved_by"`
+	Cause         *string  `json:"cause"` // of deletions, refusals and gaps
+	CauseInferred bool     `json:"cause_inferred"`
+	Evidence      string   `json:"evidence,omitempty"` // of a jump: what makes it one
+	Note          string   `json:"note,omitempty"`
 }
 
 // Who is who caused a row, as far as the records tell.
