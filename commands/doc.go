@@ -13,6 +13,6 @@
 // [Manager.Delivered] is called for.
 //
 // The package refuses to know how events are stored and how Kafka is spoken to: it declares
-// [Log] and [Broker], which *stream.Log and package commands/kafka satisfy. It starts no
-// goroutine: [Manager.Run] is the caller's.
+// [Log] and [Broker], which *stream.Log and package commands/kafka satisfy. It leaves no goroutine
+// behind: [Manager.Run] is the caller's, and waits for the one that it starts.
 package commands

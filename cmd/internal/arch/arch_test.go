@@ -49,7 +49,7 @@ var rules = []rule{
 	{"commands/kafka", slices.Concat(nats, ui, own("ledger/stream", "ledger/embedded", "replay", "cmd")),
 		"capture appends through the small interface that it declares"},
 	{"replay", slices.Concat(nats, kafka, ui, own("ledger/stream", "ledger/embedded", "commands", "cmd")),
-		"time travel reads through the small interface that it declares, and writes nothing but snapshots"},
+		"time travel reads, and plans write, through the small interfaces that it declares"},
 	{"replay/objstore", slices.Concat(kafka, ui, []string{"github.com/nats-io/nats-server"}, own("ledger/stream", "ledger/embedded", "commands", "cmd")),
 		"a bucket of snapshots is a cache and knows no ledger"},
 }
