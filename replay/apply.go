@@ -138,7 +138,7 @@ func (a *applying) allowed(ctx context.Context) error {
 	case a.plan.Impossible():
 		return &RefusedError{Reasons: a.plan.refusals()}
 	case a.order.Approved:
-		return a.approved(ctx)
+		return Approved(ctx, a.log, a.plan, a.order.By, a.order.Clock())
 	}
 	return nil
 }

@@ -24,30 +24,31 @@ func Approve(ctx context.Context, log Log, p *Plan, by By, now time.Time) error 
 	return nil
 }
 
-// approved refuses a plan to which nobody but whoever carries it out has agreed lately.
-func (a *applying) approved(ctx context.Context) error {
-	now := ledger.AtTime(a.order.Clock())
+// Approved fails with [ErrRefused] if nobody but whoever carries a plan out has agreed to it within
+// the last [ApprovalLife].
+func Approved(ctx context.Context, log Log, p *Plan, by By, at time.Time) error {
+	now := ledger.AtTime(at)
 	own := false
-	for rec, err := range operations(ctx, logReader{a.log, a.plan.Cluster}, a.plan.Cluster, OperationApprove) {
+	for rec, err := range operations(ctx, logReader{log, p.Cluster}, p.Cluster, OperationApprove) {
 		if err != nil {
 			return err
 		}
 		var op Operation
 		ev := &rec.Event
-		if json.Unmarshal(ev.Operation.Body, &op) != nil || op.Plan != a.plan.ID || op.Digest != a.plan.Digest {
+		if json.Unmarshal(ev.Operation.Body, &op) != nil || op.Plan != p.ID || op.Digest != p.Digest {
 			continue
 		}
 		if age, ok := now.Sub(ev.Time); !ok || age > ApprovalLife {
 			continue
 		}
-		if ev.Actor != a.order.By.Actor {
+		if ev.Actor != by.Actor {
 			return nil
 		}
 		own = true
 	}
-	why := fmt.Sprintf("somebody else has to agree first: offsetledger restore approve %s, within %s", a.plan.ID, ApprovalLife)
+	why := fmt.Sprintf("somebody else has to agree first: offsetledger restore approve %s, within %s", p.ID, ApprovalLife)
 	if own {
-		why = fmt.Sprintf("%s has agreed to it, and carries it out: %s", ledger.Spell(a.order.By.Actor), why)
+		why = fmt.Sprintf("%s has agreed to it, and carries it out: %s", ledger.Spell(by.Actor), why)
 	}
 	return &RefusedError{Reasons: []string{why}}
 }

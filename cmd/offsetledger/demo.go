@@ -73,7 +73,7 @@ func (a *app) demo(interrupted context.Context, flags demoFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, shop.kafka.Close()) }()
 
-	s := &service{logger: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelError}))}
+	s := &service{logger: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelError})), may: writing{allowed: true}}
 	if s.listener, err = listenNear(flags.listen); err != nil {
 		return err
 	}

@@ -52,18 +52,16 @@ func (d *demoStory) play(ctx context.Context) error {
 
 // questions prints what to ask about the event with sequence seq.
 func (d *demoStory) questions(seq uint64) {
-	before := fmt.Sprintf("seq:%d", seq-1)
 	fmt.Fprintf(d.out, `Three questions. In another terminal:
   where was it?  %s
   who moved it?  %s
-  put it back:   %s > billing.csv
-                 and hand that file to the stock tool: kafka-consumer-groups --bootstrap-server %s
-                 --group billing --reset-offsets --from-file billing.csv --execute
-                 (billing starts again by itself)
-`, d.ask("group", "describe", demoGroup, "--at", before),
+  put it back:   %s
+                 %s
+                 (asks first; billing starts again by itself)
+`, d.ask("group", "describe", demoGroup, "--at", fmt.Sprintf("seq:%d", seq-1)),
 		d.ask("incidents", "--group", demoGroup),
-		d.ask("group", "describe", demoGroup, "--at", before, "-o", outKafkaCSV),
-		d.shop.kafka.Addrs()[0])
+		d.ask("restore", "plan", "--incident", fmt.Sprintf("i%d", seq)),
+		d.ask("restore", "apply", "--reason", "rewound"))
 }
 
 // goOn waits until somebody puts billing forward from where it stopped, having committed that

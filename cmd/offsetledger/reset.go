@@ -23,7 +23,7 @@ func (a *app) resetCommand() *cobra.Command {
 		Args:  noArgs,
 		RunE:  groupOnly,
 	}
-	cmd.AddCommand(a.resetPlanCommand())
+	cmd.AddCommand(a.resetPlanCommand(), a.restoreApplyCommand(), a.restoreUndoCommand())
 	return cmd
 }
 

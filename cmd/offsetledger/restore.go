@@ -17,7 +17,9 @@ const restoreHelp = `Put back what a group had committed: plan first, look at it
 nothing in Kafka and is stored in the ledger under a short id.
 
   offsetledger restore plan --incident i184231
-  offsetledger restore plan billing --to 2026-11-30T02:46:00Z`
+  offsetledger restore plan billing --to 2026-11-30T02:46:00Z
+  offsetledger restore apply p7f3a1 --reason "the deploy of 02:46" -B broker:9092
+  offsetledger restore undo r91c2d0 --reason "wrong group" -B broker:9092`
 
 func (a *app) restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -27,7 +29,8 @@ func (a *app) restoreCommand() *cobra.Command {
 		Args:  noArgs,
 		RunE:  groupOnly,
 	}
-	cmd.AddCommand(a.restorePlanCommand(), a.restoreListCommand(), a.restoreShowCommand())
+	cmd.AddCommand(a.restorePlanCommand(), a.restoreApplyCommand(), a.restoreUndoCommand(), a.restoreApproveCommand(),
+		a.restoreWatchCommand(), a.restoreListCommand(), a.restoreShowCommand())
 	return cmd
 }
 
@@ -119,17 +122,22 @@ func (a *app) showPlan(plan *replay.Plan) error {
 }
 
 func (a *app) restoreListCommand() *cobra.Command {
+	var applied bool
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "The plans that are stored, newest first",
-		Example: `  offsetledger restore list`,
-		Args:    noArgs,
+		Use:   "list",
+		Short: "The plans that are stored, newest first, or those that were carried out",
+		Example: `  offsetledger restore list
+  offsetledger restore list --applied`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			src, err := a.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer src.close() //nolint:errcheck // nothing was written
+			if applied {
+				return a.listRestores(cmd.Context(), src)
+			}
 			answer, err := src.Plans(cmd.Context(), api.Query{Cluster: a.cluster})
 			if err != nil {
 				return err
@@ -144,6 +152,7 @@ func (a *app) restoreListCommand() *cobra.Command {
 			return printRows(a, answer.Rows, a.plansTable(answer.Rows))
 		},
 	}
+	cmd.Flags().BoolVar(&applied, "applied", false, "what was carried out, by the ids that undo and watch take")
 	a.sourceFlags(cmd)
 	a.outputFlag(cmd)
 	return cmd

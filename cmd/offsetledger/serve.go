@@ -19,7 +19,8 @@ import (
 
 const serveHelp = `Record what happens to the committed offsets of a Kafka cluster, and answer questions about it.
 
-The daemon reads __consumer_offsets in no consumer group and writes nothing to Kafka. What it
+The daemon reads __consumer_offsets in no consumer group and writes nothing to Kafka, unless
+--allow-writes has it carry plans of restore and reset out. What it
 records goes to an embedded NATS server in --data-dir, or to the one at --nats.
 
 The name given with --cluster is part of every subject of the ledger, for ever. It may be left
@@ -41,6 +42,7 @@ type serveFlags struct {
 	listen   string
 	nats     string
 	clients  natsListener
+	may      writing
 	interval time.Duration
 }
 
@@ -60,6 +62,7 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringVar(&flags.listen, "listen", defaultListen, "address of the HTTP API")
 	f.StringVar(&flags.nats, "nats", "", "URL of a NATS server to store in, instead of the embedded one")
 	flags.clients.register(f)
+	flags.may.register(f)
 	f.DurationVar(&flags.interval, "watermark-interval", 10*time.Second, "time between two looks at the ends of the logs")
 	return cmd
 }
@@ -96,6 +99,9 @@ func (a *app) serve(ctx context.Context, flags serveFlags) (err error) {
 	if flags.interval <= 0 {
 		return usagef("--watermark-interval %s: it has to be positive", flags.interval)
 	}
+	if err := flags.may.validate(); err != nil {
+		return err
+	}
 	k, err := a.loadKafka(flags.kafka)
 	if err != nil {
 		return err
@@ -107,7 +113,7 @@ func (a *app) serve(ctx context.Context, flags serveFlags) (err error) {
 	if a.cluster == "" && flags.nats == "" && !holdsLedger(dir) && !onLoopback(k.Brokers) {
 		return errNameless
 	}
-	s := &service{logger: slog.New(slog.NewTextHandler(a.stderr, nil))}
+	s := &service{logger: slog.New(slog.NewTextHandler(a.stderr, nil)), may: flags.may}
 	if s.listener, err = net.Listen("tcp", flags.listen); err != nil {
 		return fmt.Errorf("listen for HTTP: %w: another daemon may be running; choose an address with --listen", err)
 	}

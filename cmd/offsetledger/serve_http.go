@@ -17,7 +17,7 @@ import (
 func (s *service) serveHTTP(ctx context.Context) error {
 	server := &http.Server{
 		Handler: api.NewHandler(api.Config{
-			Log: questioned{s.log, s}, View: s.view, Snapshots: s.snapshots, Append: appender(s.log), Facts: s.facts, Status: s.status,
+			Log: questioned{s.log, s}, View: s.view, Snapshots: s.snapshots, Append: appender(s.log), Writes: s.writes(), Facts: s.facts, Status: s.status,
 			Ledger: ledgerReport(s.log), Hosts: hostsOf(s.listener.Addr()), Logger: s.logger,
 		}),
 		ReadHeaderTimeout: 10 * time.Second,

@@ -28,6 +28,7 @@ type service struct {
 	// where it stands.
 	tail   atomic.Pointer[kafka.Tail]
 	stored storeHealth
+	may    writing
 	// asked is how plans ask Kafka what is true now; nil until it is known which cluster it is.
 	asked atomic.Pointer[asking]
 }

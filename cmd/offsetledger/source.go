@@ -112,7 +112,7 @@ func (a *app) open(ctx context.Context) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := api.NewHandler(api.Config{Log: l.log, View: l.view, Snapshots: l.snapshots, Append: appender(l.log), Ledger: ledgerReport(l.log), Now: a.now})
+	h := api.NewHandler(api.Config{Log: l.log, View: l.view, Snapshots: l.snapshots, Append: appender(l.log), Writes: recordOnly(l.log), Ledger: ledgerReport(l.log), Now: a.now})
 	return &source{Client: &api.Client{URL: "http://" + localName, Transport: api.Local(h)}, close: l.close}, nil
 }
 

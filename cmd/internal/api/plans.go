@@ -32,16 +32,8 @@ func (s *server) makePlan(w http.ResponseWriter, r *http.Request, body []byte) e
 	if err != nil {
 		return s.planFault(f, err, facts)
 	}
-	var broken error
-	p.Seal(func(id string) bool {
-		_, err := replay.FindPlan(ctx, s.Log, f.cluster, id)
-		if err != nil && !errors.Is(err, replay.ErrNoPlan) && !errors.Is(err, replay.ErrPlanFile) {
-			broken = err
-		}
-		return !errors.Is(err, replay.ErrNoPlan) && broken == nil
-	})
-	if broken != nil {
-		return broken
+	if err := s.seal(ctx, f.cluster, p); err != nil {
+		return err
 	}
 	ev, err := p.Event(replay.By{Actor: string(req.Actor), Reason: string(req.Reason)})
 	if err == nil {
@@ -54,6 +46,18 @@ func (s *server) makePlan(w http.ResponseWriter, r *http.Request, body []byte) e
 		return err
 	}
 	return s.writeJSON(w, r, p)
+}
+
+// seal gives a plan an id that no stored plan has.
+func (s *server) seal(ctx context.Context, cluster string, p *replay.Plan) (broken error) {
+	p.Seal(func(id string) bool {
+		_, err := replay.FindPlan(ctx, s.Log, cluster, id)
+		if err != nil && !errors.Is(err, replay.ErrNoPlan) && !errors.Is(err, replay.ErrPlanFile) {
+			broken = err
+		}
+		return !errors.Is(err, replay.ErrNoPlan) && broken == nil
+	})
+	return broken
 }
 
 // planInquiry answers with what a plan would have to know of Kafka.

@@ -18,6 +18,12 @@ const (
 	CodeUnknownSequence  Code = "unknown-sequence"  // the ledger does not reach so far
 	CodeUnknownPlan      Code = "unknown-plan"      // no plan of that id is stored
 	CodeUnknownSnapshot  Code = "unknown-snapshot"  // none of that id can be used, or is stored
+	CodeUnknownRestore   Code = "unknown-restore"   // no finished restore of that id is stored
+	CodeBlocked          Code = "blocked"           // a plan cannot be carried out now: somebody is in the group
+	CodeStale            Code = "stale"             // a plan is not true any more
+	CodeRefused          Code = "refused"           // a plan can never be carried out, or somebody has to agree first
+	CodeConflict         Code = "conflict"          // others wrote first
+	CodeReadOnly         Code = "read-only"         // nothing can be written here, and how it can be
 	CodeCatchingUp       Code = "catching-up"       // the answer is still being read; Progress says how far
 	CodeNotReady         Code = "not-ready"         // capture has not caught up since the start
 	CodeUnhealthy        Code = "unhealthy"         // capture is not well
@@ -41,6 +47,12 @@ var statusOf = map[Code]int{
 	CodeUnknownSequence:  http.StatusNotFound,
 	CodeUnknownPlan:      http.StatusNotFound,
 	CodeUnknownSnapshot:  http.StatusNotFound,
+	CodeUnknownRestore:   http.StatusNotFound,
+	CodeBlocked:          http.StatusConflict,
+	CodeStale:            http.StatusConflict,
+	CodeRefused:          http.StatusConflict,
+	CodeConflict:         http.StatusConflict,
+	CodeReadOnly:         http.StatusForbidden,
 	CodeNotJSON:          http.StatusUnsupportedMediaType,
 	CodeTooLarge:         http.StatusRequestEntityTooLarge,
 	CodeCatchingUp:       http.StatusServiceUnavailable,

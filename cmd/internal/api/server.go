@@ -52,6 +52,8 @@ type Config struct {
 	Append func(ctx context.Context, events []ledger.Event) error
 	// Facts asks Kafka what is true of a cluster now; nil if this handler cannot reach it.
 	Facts func(ctx context.Context, cluster string, q replay.Inquiry) (replay.Facts, error)
+	// Writes are what plans are carried out with; nil: they cannot be, nor recorded.
+	Writes *Writes
 	// Now is the clock, time.Now by default.
 	Now func() time.Time
 	// Hosts are the values of the Host header that are answered, without port. By default all
@@ -86,6 +88,14 @@ const (
 	routeSnapshotDelete = "/api/v1/snapshots/delete"
 
 	routePlanInquiry = "/api/v1/plans/inquiry"
+
+	routeApply       = "/api/v1/plans/apply"
+	routeApprove     = "/api/v1/plans/approve"
+	routeRestores    = "/api/v1/restores"
+	routeUndo        = "/api/v1/restores/undo"
+	routeUndoInquiry = "/api/v1/restores/undo/inquiry"
+	routeRecords     = "/api/v1/records/read"
+	routeAppend      = "/api/v1/records/append"
 
 	routeHealth = "/healthz"
 	routeReady  = "/readyz"
@@ -150,6 +160,13 @@ func NewHandler(c Config) http.Handler {
 		routePlans:          {takes: []string{paramCluster}, serve: s.plans, post: s.makePlan, reads: true},
 		routePlan:           {takes: []string{paramCluster, paramID}, serve: s.plan, reads: true},
 		routePlanInquiry:    {post: s.planInquiry, reads: true},
+		routeApply:          {post: s.apply, reads: true},
+		routeApprove:        {post: s.approve, reads: true},
+		routeRestores:       {takes: []string{paramCluster}, serve: s.restores, reads: true},
+		routeUndo:           {post: s.undo, reads: true},
+		routeUndoInquiry:    {post: s.undoInquiry, reads: true},
+		routeRecords:        {post: s.readRecords, reads: true},
+		routeAppend:         {post: s.appendRecords},
 		routeHealth:         {serve: s.health},
 		routeReady:          {serve: s.ready},
 	}

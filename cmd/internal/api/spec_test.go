@@ -31,6 +31,10 @@ var specTypes = map[string]any{
 	"problem": Problem{}, "progress": Progress{}, "plans": Plans{}, "plan row": PlanRow{}, "plan request": PlanRequest{},
 	"snapshots": Snapshots{}, "snapshot": SnapshotRow{}, "snapshot part": SnapshotPart{}, "snapshot name": SnapshotName{},
 	"topic set": TopicSet{}, "file row": FileRow{},
+	"restores": Restores{}, "restore": RestoreRow{}, "apply request": ApplyRequest{}, "restored": Restored{}, "drift": DriftRow{},
+	"restored group": RestoredGroup{}, "refused": RefusedRow{}, "approve request": ApproveRequest{}, "approval": Approval{},
+	"undo request": UndoRequest{}, "records request": RecordsRequest{}, "records": Records{}, "record": RecordRow{},
+	"append request": AppendRequest{}, "expectation": Expectation{}, "appended": Appended{},
 }
 
 // spec is docs/http.md, the contract of the routes.
@@ -130,12 +134,13 @@ func TestTheSpecNamesEveryField(t *testing.T) {
 var answers = map[string]any{
 	routeGroups: Groups{}, routeGroup: Group{}, routeHistory: History{}, routeEvents: Events{},
 	routeIncidents: Incidents{}, routeIncident: Incidents{}, routeLedger: Ledger{}, routePlans: Plans{},
+	routeRestores: Restores{}, routeApply: Restored{}, routeApprove: Approval{}, routeRecords: Records{}, routeAppend: Appended{},
 	routeSnapshots: Snapshots{}, routeSnapshotDelete: Snapshots{},
 }
 
 func TestEveryRouteHasAnAnswerInTheSpec(t *testing.T) {
 	for path := range NewHandler(Config{View: projection.NewView()}).(*server).routes {
-		if !slices.Contains([]string{routeHealth, routeReady, routePlan, routePlanInquiry}, path) {
+		if !slices.Contains([]string{routeHealth, routeReady, routePlan, routePlanInquiry, routeUndo, routeUndoInquiry}, path) {
 			require.Contains(t, answers, path)
 		}
 	}
@@ -171,6 +176,8 @@ func spelled(t *testing.T, typ reflect.Type) string {
 		return "text"
 	case reflect.TypeFor[json.RawMessage]():
 		return "object?"
+	case reflect.TypeFor[[]byte]():
+		return "bytes"
 	case reflect.TypeFor[replay.Facts]():
 		return "facts"
 	}

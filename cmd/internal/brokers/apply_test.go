@@ -68,7 +68,7 @@ func (w *world) plan(at int64, groups ...string) *replay.Plan {
 		for n := range int32(3) {
 			g.Steps = append(g.Steps, replay.Step{
 				Topic: topic, Partition: n, Action: replay.ActionSet, Target: projection.Value{At: at, Exists: true},
-				Recorded: ledger.EpochOf(0), Metadata: "host-1",
+				Recorded: true, RecordedEpoch: ledger.EpochOf(0), Metadata: "host-1",
 			})
 		}
 		p.Groups = append(p.Groups, g)
@@ -77,11 +77,6 @@ func (w *world) plan(at int64, groups ...string) *replay.Plan {
 	require.NoError(w.t, err)
 	p = p.Renew(facts)
 	p.Made, p.KafkaClusterID = facts.At, facts.KafkaClusterID
-	for i := range p.Groups {
-		for j := range p.Groups[i].Steps { // what a plan of the history pins
-			p.Groups[i].Steps[j].Recorded, p.Groups[i].Steps[j].RecordedEpoch = true, ledger.EpochOf(0)
-		}
-	}
 	p.Seal(nil)
 	return p
 }

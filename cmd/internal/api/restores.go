@@ -1,0 +1,241 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/projection"
+	"github.com/offsetledger/offsetledger/replay"
+)
+
+// Writes are what a handler needs to carry plans out.
+type Writes struct {
+	// Log is the ledger that restores are recorded in.
+	Log replay.Log
+	// Broker finds the Kafka of a cluster; an error says why there is none to be written to.
+	Broker func(cluster string) (replay.Broker, error)
+	// Approved reports whether somebody else has to agree to a plan about a group.
+	Approved func(cluster, group string) bool
+}
+
+// Restores answers GET /api/v1/restores: the plans that were carried out, newest first.
+type Restores struct {
+	Envelope
+	Rows []RestoreRow `json:"rows"`
+}
+
+// RestoreRow is a plan that was carried out.
+type RestoreRow struct {
+	ID            string  `json:"id"`
+	Seq           uint64  `json:"seq"`
+	Time          Time    `json:"time"`
+	Plan          string  `json:"plan"`
+	Undoes        *string `json:"undoes"` // the restore that it took back
+	State         string  `json:"state"`  // done, partly, or interrupted: the same plan applied again finishes it
+	Written       int     `json:"written"`
+	Deleted       int     `json:"deleted"`
+	Refused       int     `json:"refused"`
+	Actor         *Text   `json:"actor"`
+	ActorVerified bool    `json:"actor_verified"`
+	Reason        *Text   `json:"reason"`
+}
+
+// Restores asks for the plans that were carried out.
+func (c *Client) Restores(ctx context.Context, q Query) (Restores, error) {
+	return get[Restores](ctx, c, routeRestores, q)
+}
+
+// Apply has a stored plan carried out.
+func (c *Client) Apply(ctx context.Context, req ApplyRequest) (Restored, error) {
+	return post[Restored](ctx, c, routeApply, req)
+}
+
+// Approve agrees to a stored plan.
+func (c *Client) Approve(ctx context.Context, req ApproveRequest) (Approval, error) {
+	return post[Approval](ctx, c, routeApprove, req)
+}
+
+// Undo asks for the plan that takes a restore back, which is stored.
+func (c *Client) Undo(ctx context.Context, req UndoRequest) (*replay.Plan, error) {
+	return post[*replay.Plan](ctx, c, routeUndo, req)
+}
+
+// UndoInquiry asks what the plan of an undo has to know of Kafka.
+func (c *Client) UndoInquiry(ctx context.Context, req UndoRequest) (replay.Inquiry, error) {
+	return post[replay.Inquiry](ctx, c, routeUndoInquiry, req)
+}
+
+func (s *server) restores(w http.ResponseWriter, r *http.Request, q Query) error {
+	f, err := s.frame(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	all, err := replay.Restores(r.Context(), s.Log, f.cluster)
+	if err != nil {
+		return err
+	}
+	answer := Restores{Rows: []RestoreRow{}}
+	for i := range slices.Backward(all) {
+		answer.Rows = append(answer.Rows, restoreRow(&all[i]))
+	}
+	answer.Envelope = f.envelope("restores", f.asOf, f.asOf)
+	return s.writeJSON(w, r, answer)
+}
+
+func restoreRow(r *replay.RestoreRecord) RestoreRow {
+	row := RestoreRow{
+		ID: r.Restore, Seq: r.Seq, Time: Time{r.Time}, Plan: r.Plan, State: "interrupted", Written: r.Written, Deleted: r.Deleted,
+		Refused: r.Refused, Actor: said(r.By.Actor), ActorVerified: r.By.Verified, Reason: said(r.By.Reason),
+	}
+	switch {
+	case r.Until != 0 && r.Whole:
+		row.State = "done"
+	case r.Until != 0:
+		row.State = "partly"
+	}
+	if r.Undoes != "" {
+		row.Undoes = &r.Undoes
+	}
+	return row
+}
+
+// apply carries a stored plan out. What is refused is in the answer, partition by partition.
+func (s *server) apply(w http.ResponseWriter, r *http.Request, body []byte) error {
+	var req ApplyRequest
+	f, sp, err := s.stored(r.Context(), body, &req, func() (Text, string) { return req.Cluster, req.ID })
+	if err != nil {
+		return err
+	}
+	if req.Reason == "" {
+		return problem(CodeBadParameter, "reason: it is not said why")
+	}
+	broker, err := s.Writes.Broker(f.cluster)
+	if err != nil {
+		return problem(CodeReadOnly, "%v", err)
+	}
+	done, err := replay.Apply(r.Context(), s.Writes.Log, broker, replay.Order{
+		Plan: sp.Plan, By: replay.By{Actor: string(req.Actor), Reason: string(req.Reason)}, Strict: req.Strict, Clock: s.Now,
+		Approved: s.needsApproval(f.cluster, sp.Plan), Learn: s.learn(f.cluster),
+	})
+	if err != nil && !errors.Is(err, replay.ErrPartly) {
+		return applyFault(err)
+	}
+	return s.writeJSON(w, r, RestoredOf(done))
+}
+
+// stored reads a request about a stored plan, and finds the plan.
+func (s *server) stored(ctx context.Context, body []byte, req any, of func() (cluster Text, id string)) (*frame, replay.StoredPlan, error) {
+	if s.Writes == nil {
+		return nil, replay.StoredPlan{}, problem(CodeReadOnly, "nothing can be written through this ledger")
+	}
+	if err := decodeStrictly(body, req); err != nil {
+		return nil, replay.StoredPlan{}, err
+	}
+	cluster, id := of()
+	if fault := planID(id); fault != nil {
+		return nil, replay.StoredPlan{}, fault
+	}
+	f, err := s.frame(ctx, Query{Cluster: string(cluster)})
+	if err != nil {
+		return nil, replay.StoredPlan{}, err
+	}
+	sp, err := s.findPlan(ctx, f, id)
+	return f, sp, err
+}
+
+// needsApproval reports whether one of the groups of a plan needs somebody else's consent.
+func (s *server) needsApproval(cluster string, p *replay.Plan) bool {
+	return s.Writes.Approved != nil && slices.ContainsFunc(p.Groups, func(g replay.PlanGroup) bool { return s.Writes.Approved(cluster, g.Group) })
+}
+
+// learn adds to facts what only the ledger knows.
+func (s *server) learn(cluster string) func(*replay.Facts) {
+	return func(f *replay.Facts) { s.View.Read(func(st *projection.State) { f.Learn(st, cluster) }) }
+}
+
+// approve records that somebody agrees to a plan.
+func (s *server) approve(w http.ResponseWriter, r *http.Request, body []byte) error {
+	var req ApproveRequest
+	_, sp, err := s.stored(r.Context(), body, &req, func() (Text, string) { return req.Cluster, req.ID })
+	switch {
+	case err != nil:
+		return err
+	case req.Digest != sp.Plan.Digest:
+		return problem(CodeStale, "plan %s has the digest %s, and %q was looked at", sp.Plan.ID, sp.Plan.Digest, req.Digest)
+	case req.Actor == "":
+		return problem(CodeBadParameter, "actor: it is not said who agrees")
+	}
+	by := replay.By{Actor: string(req.Actor), Reason: string(req.Reason)}
+	if err := replay.Approve(r.Context(), s.Writes.Log, sp.Plan, by, s.Now()); err != nil {
+		return err
+	}
+	return s.writeJSON(w, r, Approval{Kind: "approval", Version: Version, Plan: sp.Plan.ID, Digest: sp.Plan.Digest, Actor: req.Actor})
+}
+
+// undo makes the plan that takes a restore back, stores it, and answers with it.
+func (s *server) undo(w http.ResponseWriter, r *http.Request, body []byte) error {
+	ctx := r.Context()
+	req, f, u, err := s.undone(ctx, body)
+	if err != nil {
+		return err
+	}
+	var facts replay.Facts
+	switch {
+	case req.Facts != nil:
+		facts = *req.Facts
+	case s.Facts == nil:
+		return problem(CodeReadOnly, "this ledger reaches no Kafka, and an undo has to know what is committed now: name it with -B")
+	default:
+		if facts, err = s.Facts(ctx, f.cluster, u.Inquiry()); err != nil {
+			return err
+		}
+	}
+	facts.Sort()
+	s.learn(f.cluster)(&facts)
+	p, err := u.Plan(facts, replay.UndoRules{AfterProgress: req.AfterProgress, AcceptExpiry: req.AcceptExpiry})
+	if err != nil {
+		return applyFault(err)
+	}
+	if err := s.seal(ctx, f.cluster, p); err != nil {
+		return err
+	}
+	ev, err := p.Event(replay.By{Actor: string(req.Actor), Reason: string(req.Reason)})
+	if err == nil {
+		_, err = s.Writes.Log.Append(ctx, []ledger.Event{ev})
+	}
+	if err != nil {
+		return err
+	}
+	return s.writeJSON(w, r, p)
+}
+
+// undoInquiry answers with what the plan of an undo would have to know of Kafka.
+func (s *server) undoInquiry(w http.ResponseWriter, r *http.Request, body []byte) error {
+	_, _, u, err := s.undone(r.Context(), body)
+	if err != nil {
+		return err
+	}
+	return s.writeJSON(w, r, u.Inquiry())
+}
+
+func (s *server) undone(ctx context.Context, body []byte) (*UndoRequest, *frame, *replay.Undo, error) {
+	req := &UndoRequest{}
+	if s.Writes == nil {
+		return nil, nil, nil, problem(CodeReadOnly, "nothing can be written through this ledger")
+	}
+	if err := decodeStrictly(body, req); err != nil {
+		return nil, nil, nil, err
+	}
+	f, err := s.frame(ctx, Query{Cluster: string(req.Cluster)})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	u, err := replay.NewUndo(ctx, s.Writes.Log, f.cluster, req.ID)
+	if err != nil {
+		return nil, nil, nil, applyFault(err)
+	}
+	return req, f, u, nil
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/cmd/internal/brokers"
+	"github.com/offsetledger/offsetledger/cmd/internal/config"
+)
+
+func (a *app) restoreUndoCommand() *cobra.Command {
+	fl := &applyFlags{}
+	var req api.UndoRequest
+	cmd := &cobra.Command{
+		Use:   "undo ID",
+		Short: "Take a restore back",
+		Long: `Take a restore back: every offset that it wrote goes to what was committed before, with metadata
+and leader epoch; what it made is deleted. That is a plan too: it is stored, shown, and carried
+out as restore apply does.
+
+Partitions that have been committed since are in the way, unless --after-progress says that they
+are to be moved all the same.`,
+		Example: `  offsetledger restore undo r91c2d0 --reason "wrong group" -B broker:9092`,
+		Args:    oneArg("the id of a restore", "r91c2d0"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fl.check(a); err != nil {
+				return err
+			}
+			req.ID = args[0]
+			return a.restoreUndo(cmd.Context(), req, fl)
+		},
+	}
+	a.addApplyFlags(cmd, fl)
+	cmd.Flags().BoolVar(&req.AfterProgress, "after-progress", false, "also partitions that have been committed since")
+	cmd.Flags().BoolVar(&req.AcceptExpiry, "accept-expiry", false, "also if the broker can remove the offsets within 15 minutes")
+	return cmd
+}
+
+func (a *app) restoreUndo(ctx context.Context, req api.UndoRequest, fl *applyFlags) error {
+	src, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.close() //nolint:errcheck // what was stored is acknowledged
+	req.Cluster, req.Actor, req.Reason = api.Text(a.cluster), api.Text(a.actorOf(fl.actor)), api.Text(fl.reason)
+	if err := a.addUndoFacts(ctx, src, fl.kafka, &req); err != nil {
+		return applyExit(err)
+	}
+	plan, err := src.Undo(ctx, req)
+	if err != nil {
+		return applyExit(err)
+	}
+	if plan.Impossible() {
+		return a.showPlan(plan)
+	}
+	return a.applyPlan(ctx, src, plan, fl)
+}
+
+// addUndoFacts asks Kafka what an undo has to know, if Kafka is named here.
+func (a *app) addUndoFacts(ctx context.Context, src *source, flags config.Flags, req *api.UndoRequest) error {
+	if !a.namesKafka(flags) {
+		return nil
+	}
+	k, err := a.loadKafka(flags)
+	if err != nil {
+		return err
+	}
+	inquiry, err := src.UndoInquiry(ctx, *req)
+	if err != nil {
+		return err
+	}
+	client, err := kafkaClient(k)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	wait, cancel := context.WithTimeout(ctx, factsPatience)
+	defer cancel()
+	facts, err := brokers.New(client, a.now).Facts(wait, inquiry)
+	if err != nil {
+		return fmt.Errorf("ask Kafka at %s: %w", k, err)
+	}
+	req.Facts = &facts
+	return nil
+}
+
+func (a *app) restoreApproveCommand() *cobra.Command {
+	var actor, reason string
+	cmd := &cobra.Command{
+		Use:   "approve PLAN",
+		Short: "Agree to a plan that somebody else carries out",
+		Long: `Agree to a plan that somebody else carries out. A daemon that was started with
+--require-approval carries plans out only if somebody else than whoever applies them has agreed
+to the same digest within 24 hours. Who acts is as claimed: nobody proves it.`,
+		Example: `  offsetledger restore approve p7f3a1 --reason CHG-41`,
+		Args:    oneArg("the id of a plan", "p7f3a1"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			src, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer src.close() //nolint:errcheck // what was stored is acknowledged
+			plan, err := src.ShowPlan(cmd.Context(), api.Query{Cluster: a.cluster, ID: args[0]})
+			if err != nil {
+				return err
+			}
+			done, err := src.Approve(cmd.Context(), api.ApproveRequest{
+				Cluster: api.Text(plan.Cluster), ID: plan.ID, Digest: plan.Digest, Actor: api.Text(a.actorOf(actor)), Reason: api.Text(reason),
+			})
+			if err != nil {
+				return applyExit(err)
+			}
+			fmt.Fprintf(a.stdout, "%s approved by %s (unverified), digest %s, for 24h\n", done.Plan, cell(done.Actor), done.Digest)
+			return nil
+		},
+	}
+	a.actorFlag(cmd, &actor)
+	cmd.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
+	a.sourceFlags(cmd)
+	return cmd
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/projection"
+	"github.com/offsetledger/offsetledger/replay"
+)
+
+// overwriting are the movements that undo a restore.
+var overwriting = []projection.Movement{
+	projection.MovementRewind, projection.MovementJump, projection.MovementReset, projection.MovementDeleted, projection.MovementExpired,
+	projection.MovementRolledBack,
+}
+
+func (a *app) restoreWatchCommand() *cobra.Command {
+	var length time.Duration
+	cmd := &cobra.Command{
+		Use:   "watch ID",
+		Short: "Look whether a restore stays",
+		Long: `Look for some time, by what capture records, whether somebody overwrites what a restore has
+written: moves it back or far forward, or deletes it. The program ends with 3 and says who if so.`,
+		Example: `  offsetledger restore watch r91c2d0 --for 2m`,
+		Args:    oneArg("the id of a restore", "r91c2d0"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			src, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer src.close() //nolint:errcheck // nothing was written
+			all, err := src.Restores(cmd.Context(), api.Query{Cluster: a.cluster})
+			if err != nil {
+				return err
+			}
+			for i := range all.Rows {
+				if all.Rows[i].ID != args[0] {
+					continue
+				}
+				plan, err := src.ShowPlan(cmd.Context(), api.Query{Cluster: all.Cluster, ID: all.Rows[i].Plan})
+				if err != nil {
+					return err
+				}
+				return a.watchRestored(cmd.Context(), src, plan, all.Rows[i].Seq, length)
+			}
+			return fmt.Errorf("cluster %s has no restore %s: %s", clusterName(all.Cluster), args[0], a.typed("restore", "list", "--applied"))
+		},
+	}
+	cmd.Flags().DurationVar(&length, "for", 2*time.Minute, "how long")
+	a.sourceFlags(cmd)
+	return cmd
+}
+
+// watchEvery is the time between two looks at what became of a restore.
+const watchEvery = time.Second
+
+// watchRestored looks whether what a plan has written stays, by what was recorded since a
+// sequence.
+func (a *app) watchRestored(ctx context.Context, src *source, plan *replay.Plan, since uint64, length time.Duration) error {
+	a.note("watching %s; start the group now …", length)
+	written := map[string]map[api.Text]map[int32]int64{}
+	for i := range plan.Groups {
+		g := &plan.Groups[i]
+		written[g.Group] = targets(g)
+	}
+	for until := a.now().Add(length); ; {
+		for i := range plan.Groups {
+			name := plan.Groups[i].Group
+			if err := a.overwritten(ctx, src, plan, name, written[name], since); err != nil {
+				return err
+			}
+		}
+		if !a.now().Before(until) {
+			break
+		}
+		if err := pause(ctx, watchEvery); err != nil {
+			return err
+		}
+	}
+	return a.stayed(ctx, src, plan, written)
+}
+
+// targets are the offsets that a plan writes of a group.
+func targets(g *replay.PlanGroup) map[api.Text]map[int32]int64 {
+	out := map[api.Text]map[int32]int64{}
+	for i := range g.Steps {
+		s := &g.Steps[i]
+		if s.Action != replay.ActionSet {
+			continue
+		}
+		if out[api.Text(s.Topic)] == nil {
+			out[api.Text(s.Topic)] = map[int32]int64{}
+		}
+		out[api.Text(s.Topic)][s.Partition] = s.Target.At
+	}
+	return out
+}
+
+// overwritten fails if somebody has moved what was written.
+func (a *app) overwritten(ctx context.Context, src *source, plan *replay.Plan, group string, written map[api.Text]map[int32]int64, since uint64) error {
+	answer, err := src.History(ctx, api.Query{Cluster: plan.Cluster, Group: &group, Since: fmt.Sprintf("seq:%d", since+1), Movements: overwriting})
+	if err != nil {
+		return err
+	}
+	for i := range answer.Rows {
+		r := &answer.Rows[i]
+		if r.Topic == nil || r.Partition == nil || r.Plan != nil && *r.Plan == plan.ID {
+			continue
+		}
+		if at, ours := written[*r.Topic][*r.Partition]; ours && r.From != nil && *r.From >= at {
+			return &exitError{exitCheck, fmt.Errorf("it was overwritten: %s of %s %s/%d from %d to %s at %s (seq %d)",
+				r.Movement, api.Shown(group), cell(*r.Topic), *r.Partition, *r.From, orUnknown(r.To), r.Time, r.Seq)}
+		}
+	}
+	return nil
+}
+
+// stayed says how many partitions were committed past their target.
+func (a *app) stayed(ctx context.Context, src *source, plan *replay.Plan, written map[string]map[api.Text]map[int32]int64) error {
+	past, all := 0, 0
+	for i := range plan.Groups {
+		name := plan.Groups[i].Group
+		answer, err := src.Group(ctx, api.Query{Cluster: plan.Cluster, Group: &name})
+		if err != nil {
+			return err
+		}
+		if answer.Coverage.BehindSeconds == nil {
+			return errors.New("nothing captures into this ledger, so that nobody can tell whether it stayed")
+		}
+		for _, parts := range written[name] {
+			all += len(parts)
+		}
+		for _, row := range answer.Rows {
+			if at, ours := written[name][row.Topic][row.Partition]; ours && row.CommittedOffset != nil && *row.CommittedOffset > at {
+				past++
+			}
+		}
+	}
+	fmt.Fprintf(a.stdout, "%d of %d partitions committed past their target: it stayed\n", past, all)
+	return nil
+}
