@@ -19,6 +19,13 @@ type Bind struct {
 	Start   Start   // where partitions are read from when they are assigned
 	Outside Outside // what to do if a start from the ledger lies outside of the log
 
+	// CommitStart commits the start position of partitions that have no committed offset, as soon as
+	// they are assigned, whatever the strategy. Otherwise a consumer that begins at the end of
+	// the log, and is stopped before it has done anything, begins at a later end when it comes
+	// back, and what was produced in between is never read. It goes with a
+	// [kgo.ConsumeStartOffset] at the start or the end of the log, and not with transactions.
+	CommitStart bool
+
 	// OnAssigned, OnRevoked and OnLost take the place of the options of the same names, which are
 	// the manager's. OnRevoked is called before what is done is committed: what it finishes
 	// still counts.
@@ -151,7 +158,7 @@ func list(partitions map[string][]int32) []ledger.TopicPartition {
 }
 
 // start decides where assigned partitions are read from, and tells the manager. offsets are the
-// broker's; a negative one says that there is none, and where the consumer begins then.
+// broker's; where it has none, where the consumer begins then.
 func (c *consumer) start(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 	if c.broker.group != c.cfg.Group {
 		return nil, fmt.Errorf("consumer of group %q is bound to the offset manager of %q: give both the same group", c.broker.group, c.cfg.Group)
@@ -162,17 +169,27 @@ func (c *consumer) start(ctx context.Context, offsets map[string]map[int32]kgo.O
 			return nil, fmt.Errorf("start group %q from the ledger: %w", c.cfg.Group, err)
 		}
 	}
+	var fresh []ledger.TopicPartition
+	begins := c.begins()
 	for topic, ps := range offsets {
 		for p, o := range ps {
 			tp := ledger.TopicPartition{Topic: topic, Partition: p}
 			at := o.EpochOffset()
-			err := c.m.SetUncommitted(tp)
-			if at.Offset >= 0 {
+			var err error
+			if o == begins || at.Offset < 0 { // it may be a number: an offset, or even a time
+				fresh = append(fresh, tp)
+				err = c.m.SetUncommitted(tp)
+			} else {
 				err = c.m.SetCommitted(tp, projection.OffsetInfo{Offset: at.Offset, LeaderEpoch: ledger.EpochOf(at.Epoch)})
 			}
 			if err != nil {
 				return nil, err
 			}
+		}
+	}
+	if c.bind.CommitStart {
+		if err := c.commitStart(ctx, offsets, fresh); err != nil {
+			return nil, fmt.Errorf("start group %q: %w", c.cfg.Group, err)
 		}
 	}
 	return offsets, nil
