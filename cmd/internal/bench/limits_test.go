@@ -31,7 +31,7 @@ func BenchmarkReplay(b *testing.B) {
 			_, err := consumeBare(b.Context(), srv.Conn(), offsets/rowsPerEvent)
 			return err
 		})
-		ours.measure(b, func() error { return replay(b.Context(), log, offsets) })
+		ours.measure(b, func() error { return replayAll(b.Context(), log, offsets) })
 		rows += offsets
 	}
 	ours.report(b, limit, rows)

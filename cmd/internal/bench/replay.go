@@ -9,7 +9,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/ledger/stream"
@@ -47,7 +46,7 @@ func measureReplay(ctx context.Context, dir string, offsets int) (row Row, err e
 		}
 		limit += bare
 		began := time.Now()
-		if err := replay(ctx, log, offsets); err != nil {
+		if err := replayAll(ctx, log, offsets); err != nil {
 			return Row{}, err
 		}
 		took += time.Since(began)
@@ -55,8 +54,8 @@ func measureReplay(ctx context.Context, dir string, offsets int) (row Row, err e
 	return rate("replay", rounds*offsets, took, limit, "value >= 5000000 and ratio >= 0.7"), nil
 }
 
-// replay folds everything, as the daemon does at its start, and makes sure that it did.
-func replay(ctx context.Context, log *stream.Log, offsets int) error {
+// replayAll folds everything, as the daemon does at its first start, and makes sure that it did.
+func replayAll(ctx context.Context, log *stream.Log, offsets int) error {
 	rows := 0
 	counted := func(yield func(ledger.Record, error) bool) {
 		for rec, err := range log.Read(ctx, 1, 0, ledger.Filter{}) {
@@ -103,60 +102,4 @@ func consumeBare(ctx context.Context, nc *nats.Conn, n int) (time.Duration, erro
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-}
-
-// measureReady stops and starts everything, and waits until the present can be asked for. The
-// limit is the same with a consumer that folds nothing.
-func measureReady(ctx context.Context, dir string, offsets int) (Row, error) {
-	bare, err := restart(ctx, dir, func(ctx context.Context, nc *nats.Conn, _ *stream.Log) error {
-		_, err := consumeBare(ctx, nc, offsets/rowsPerEvent)
-		return err
-	})
-	if err != nil {
-		return Row{}, err
-	}
-	took, err := restart(ctx, dir, func(ctx context.Context, _ *nats.Conn, log *stream.Log) error {
-		return followToEnd(ctx, log)
-	})
-	if err != nil {
-		return Row{}, err
-	}
-	return Row{
-		Name: "ready", Value: took.Seconds(), Unit: "s", Limit: bare.Seconds(),
-		Ratio: took.Seconds() / bare.Seconds(), Goal: "value <= 4 for 20 million offsets",
-	}, nil
-}
-
-func restart(ctx context.Context, dir string, until func(context.Context, *nats.Conn, *stream.Log) error) (took time.Duration, err error) {
-	began := time.Now()
-	srv, log, err := openLedger(ctx, dir)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, srv.Close()) }()
-	if err := until(ctx, srv.Conn(), log); err != nil {
-		return 0, err
-	}
-	return time.Since(began), nil
-}
-
-// followToEnd has a view follow the log until it has folded all that is there, as the daemon does.
-func followToEnd(ctx context.Context, log *stream.Log) error {
-	last, err := log.Last(ctx)
-	if err != nil {
-		return err
-	}
-	following, stop := context.WithCancel(ctx)
-	defer stop()
-	view := projection.NewView()
-	var g errgroup.Group
-	g.Go(func() error { return view.Run(following, log.Follow(following, 1, ledger.Filter{})) })
-	if err := view.WaitFor(ctx, last); err != nil {
-		return err
-	}
-	stop()
-	if err := g.Wait(); !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
 }
