@@ -59,8 +59,11 @@ func (a *app) historyLine(rows []api.ChangeRow, group, perRow bool) []string {
 		cells = append(cells, strconv.Itoa(len(rows)))
 	}
 	who := whoWords(&first.Who)
-	if first.Note != "" {
+	switch {
+	case first.Note != "":
 		who = first.Note
+	case first.Actor != nil:
+		who = first.Actor.String()
 	}
 	return append(cells, moved(rows), who, why(first.Reason, first.Cause, first.CauseInferred))
 }

@@ -75,19 +75,16 @@ func whoWords(w *api.Who) string {
 	return "unknown"
 }
 
-// doerWords names a member or an offset manager. All that is known of a manager may be the id of
-// its process, which does not say by itself what it is.
+// doerWords names a member or an offset manager, of which all that is known is the id of its
+// process: that does not say by itself what it is.
 func doerWords(w *api.Who) string {
 	name := string(w.ClientID)
 	if name == "" {
 		name = string(w.MemberID)
 	}
 	words := strings.TrimSpace(api.Spell(name) + " " + api.Spell(strings.TrimPrefix(string(w.Host), "/")))
-	switch {
-	case name == "":
+	if name == "" || w.Kind == "manager" {
 		return strings.TrimSpace(w.Kind + " " + words)
-	case w.Kind == "manager" && w.ClientID == "":
-		return "manager " + words
 	}
 	return words
 }

@@ -34,13 +34,12 @@ func TestATimeOfAnotherDayIsShownWithItsDate(t *testing.T) {
 	}
 }
 
-// Of an offset manager that names no client all that is known is the id of its process, which
-// would not say what it is.
+// All that is known of an offset manager is the id of its process, which would not say what it is.
 func TestWhoSaysThatItIsAManager(t *testing.T) {
 	for want, who := range map[string]api.Who{
-		"manager 01a22fe2":     {Kind: "manager", MemberID: "01a22fe2"},
-		"billing-app 10.0.0.1": {Kind: "manager", ClientID: "billing-app", Host: "/10.0.0.1"},
+		"manager 01a22fe2":     {Kind: "manager", ClientID: "01a22fe2"},
 		"manager":              {Kind: "manager"},
+		"billing-app 10.0.0.1": {Kind: "member", ClientID: "billing-app", MemberID: "billing-app-7", Host: "/10.0.0.1"},
 		"kgo-7 10.0.0.1":       {Kind: "member", MemberID: "kgo-7", Host: "/10.0.0.1"},
 		"member":               {Kind: "member"},
 	} {
@@ -57,4 +56,12 @@ func TestOnlyWhatIsNotKnownIsBeforeHistory(t *testing.T) {
 		a.groupHeader(&api.Group{Envelope: api.Envelope{Cluster: "prod", Known: known}})
 		require.Contains(t, out.String(), want)
 	}
+}
+
+// What an operator did is told with the name that was given, in a history as in a list of incidents.
+func TestHistoryNamesTheOperator(t *testing.T) {
+	actor := api.Text("ci-bot")
+	a := app{now: time.Now}
+	rows := []api.ChangeRow{{Seq: 7, Movement: "reset", Who: api.Who{Kind: "operator"}, Actor: &actor}}
+	require.Contains(t, a.historyLine(rows, false, false), "ci-bot")
 }
