@@ -66,7 +66,7 @@ func (d *decider) step(w want) Step {
 	case d.ever != nil && !d.rules.AllowNewTopic && !d.ever(w.tp.Topic):
 		return refuse(s, "the group has never committed to this topic; --allow-new-topic if that is meant")
 	case s.past():
-		return keep(s, "already past target")
+		return keep(s, d.pastWords(&s))
 	}
 	if why := d.bound(&s, &w); why != "" {
 		return refuse(s, why)
@@ -79,6 +79,14 @@ func (s Step) past() bool {
 	s.Action = ActionSet
 	way := s.Way()
 	return way != DirectionAny && (s.Only == DirectionForward || s.Only == DirectionBack) && way != s.Only
+}
+
+// pastWords is why such a step is kept.
+func (d *decider) pastWords(s *Step) string {
+	if d.rules.Direction == s.Only {
+		return "to be moved " + s.Only.String() + " only"
+	}
+	return "already past target"
 }
 
 func refuse(s Step, why string) Step {
@@ -167,7 +175,7 @@ func (d *decider) reach(s Step, w want, part *PartitionFacts) Step {
 	case d.same(&s, &w):
 		return keep(s, join("already there", w.note))
 	case s.past():
-		return keep(s, "already past target")
+		return keep(s, d.pastWords(&s))
 	}
 	s.Action, s.Reason = ActionSet, w.note
 	if why != "" {

@@ -64,7 +64,7 @@ func TestPlanFilesThatCannotBeTrusted(t *testing.T) {
 		"target":         {edit(`"target": 100`, `"target": 101`), "groups[0].steps[0].skips: it does not follow from current, target and action"},
 		"sum":            {edit(`"replays": 0`, `"replays": 1`), "groups[0].replays: 1, but the steps come to 0"},
 		"metadata":       {edit(`run:1`, `run:2`), "digest: it is not that of the plan"},
-		"reason":         {edit(`already past target`, `not past target`), "digest: it is not that of the plan"},
+		"reason":         {edit(`moved forward only`, `moved back only`), "digest: it is not that of the plan"},
 		"id":             {edit(`"id": "p`, `"id": "p0`), "id: \"p0"},
 		"action":         {edit(`"action": "set"`, `"action": "overwrite"`), `groups[0].steps[0].action: "overwrite" is no action`},
 		"executable":     {edit(`"executable": false`, `"executable": true`), "executable: true does not follow"},

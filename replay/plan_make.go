@@ -17,6 +17,11 @@ func (d *Draft) Plan(f Facts) (*Plan, error) {
 		p.KafkaClusterID = d.ledgers
 	}
 	p.Groups = nil
+	if t := &d.wish.Target; t.Kind == TargetGroup && t.Point.IsNow() {
+		if from := f.Group(t.Group); from == nil || !from.Exists && from.Problem == "" {
+			return nil, &UnknownError{What: "group", Name: t.Group}
+		}
+	}
 	for i := range d.groups {
 		g, err := d.group(&d.groups[i], &f)
 		if err != nil {

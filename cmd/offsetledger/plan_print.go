@@ -39,6 +39,14 @@ func (a *app) printPlan(p *replay.Plan) error {
 	if p.FromLedger {
 		fmt.Fprintf(a.stdout, "Kafka was not asked: offsets and bounds are as of %s, leader epochs are left out; name it with -B\n", api.Time{Time: p.FactsAt})
 	}
+	return nil
+}
+
+// offerPlan writes a plan, and to people what can be done with it next.
+func (a *app) offerPlan(p *replay.Plan) error {
+	if err := a.printPlan(p); err != nil || !a.text() {
+		return err
+	}
 	if next := a.planNext(p); next != "" {
 		fmt.Fprintf(a.stdout, "next: %s\n", next)
 	}

@@ -102,7 +102,7 @@ func (a *app) makePlan(cmd *cobra.Command, p *planFlags, r api.PlanRequest) erro
 
 // showPlan prints a plan, and fails with what makes it impossible.
 func (a *app) showPlan(plan *replay.Plan) error {
-	if err := a.printPlan(plan); err != nil {
+	if err := a.offerPlan(plan); err != nil {
 		return err
 	}
 	if !plan.Impossible() {
@@ -198,7 +198,7 @@ func (a *app) restoreShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printPlan(plan)
+			return a.offerPlan(plan)
 		},
 	}
 	a.sourceFlags(cmd)

@@ -149,6 +149,9 @@ func (s *server) target(ctx context.Context, f *frame, r *PlanRequest, w *replay
 		if err != nil {
 			return problem(CodeBadParameter, "to: %v", err)
 		}
+		if p.IsNow() {
+			return problem(CodeBadParameter, "to: now is where the groups are; write a point of the past")
+		}
 		w.Target = replay.Target{Kind: replay.TargetPoint, Point: p, Text: p.String()}
 	default:
 		t, err := replay.ParseTarget(r.To, now, nil)

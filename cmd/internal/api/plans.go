@@ -188,12 +188,7 @@ func (s *server) planFault(f *frame, err error, facts replay.Facts) error {
 	var unknown *replay.UnknownError
 	switch {
 	case errors.As(err, &unknown) && unknown.What == "group":
-		_, err := s.present(f, unknown.Name)
-		if err != nil {
-			return err
-		}
-		return problem(CodeUnknownGroup, "group %s does not exist in cluster %s any more; allow_new_group if it is to be made again",
-			Shown(unknown.Name), Spell(f.cluster))
+		return s.unknownForPlan(f, unknown.Name)
 	case errors.As(err, &unknown):
 		p := problem(CodeUnknownTopic, "topic %s does not exist in cluster %s", Shown(unknown.Name), Spell(f.cluster))
 		var known []string
@@ -210,6 +205,22 @@ func (s *server) planFault(f *frame, err error, facts replay.Facts) error {
 		return problem(CodeBadParameter, "%v", err)
 	}
 	return err
+}
+
+// unknownForPlan says that a group was never seen, and what to do if it is to be made.
+func (s *server) unknownForPlan(f *frame, name string) error {
+	_, err := s.present(f, name)
+	var p *Problem
+	switch {
+	case errors.As(err, &p) && p.Code == CodeUnknownGroup:
+		if len(p.Near) == 0 {
+			p.Detail += "; a reset with --allow-new-group makes it"
+		}
+		return p
+	case err != nil:
+		return err
+	}
+	return problem(CodeUnknownGroup, "group %s does not exist in cluster %s any more", Shown(name), Spell(f.cluster))
 }
 
 // findPlan finds a stored plan by its id.
