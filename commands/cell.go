@@ -20,9 +20,11 @@ type cell struct {
 	// buf holds the offsets of updates that are not recorded yet, in order; extras what some of
 	// them have beside it.
 	buf    []int64
-	spare  []int64 // an empty buffer to go on with when buf is taken
 	extras []extra
 	cost   int64 // of the budget, for buf, extras and credit
+	// spare and spareExtras are empty buffers to go on with when buf and extras are taken.
+	spare       []int64
+	spareExtras []extra
 
 	pending   mark // what the next commit says; meaningless unless hasPending
 	committed mark

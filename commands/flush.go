@@ -31,6 +31,7 @@ type taken struct {
 	buf    []int64
 	extras []extra
 	done   int   // updates that are in an event already
+	extra  int   // and extras
 	cost   int64 // of the budget
 }
 
@@ -66,7 +67,7 @@ func (w *collected) takeFrom(c *cell) bool {
 		return false
 	}
 	w.rest = taken{c: c, buf: c.buf, extras: c.extras, cost: c.cost}
-	c.buf, c.spare, c.extras, c.cost, c.credit = c.spare, nil, nil, 0, 0
+	c.buf, c.spare, c.extras, c.spareExtras, c.cost, c.credit = c.spare, nil, c.spareExtras, nil, 0, 0
 	return true
 }
 
@@ -87,32 +88,39 @@ func (w *collected) fill(t *taken, limit int, size *int, source int64, now ledge
 		}
 		row.At = t.buf[t.done]
 		*size -= rowBytes
-		if len(t.extras) > 0 && t.extras[0].i == t.done {
-			r, e := row, &t.extras[0]
+		if t.extra < len(t.extras) && t.extras[t.extra].i == t.done {
+			r, e := row, &t.extras[t.extra]
 			r.LeaderEpoch, r.Metadata, r.CommitTime = e.epoch, e.metadata, e.eventTime
 			*size -= len(e.metadata)
-			t.extras = t.extras[1:]
+			t.extra++
 			w.rows = append(w.rows, r)
 			continue
 		}
 		w.rows = append(w.rows, row)
 	}
 	cost := t.cost
-	t.c.giveBack(t.buf)
+	t.c.giveBack(t.buf, t.extras)
 	*t = taken{}
 	return cost
 }
 
-// giveBack lets the cell use a buffer again, unless it is much larger than what was in it: a
+// giveBack lets the cell use its buffers again, unless one is much larger than what was in it: a
 // burst must not take memory for ever.
-func (c *cell) giveBack(buf []int64) {
-	const small = 64
-	if cap(buf) > small && cap(buf) > 4*len(buf) {
-		return
-	}
+func (c *cell) giveBack(buf []int64, extras []extra) {
+	clear(extras) // of their metadata
 	c.mu.Lock()
-	c.spare = buf[:0]
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	if wellUsed(buf) {
+		c.spare = buf[:0]
+	}
+	if wellUsed(extras) {
+		c.spareExtras = extras[:0]
+	}
+}
+
+func wellUsed[T any](buf []T) bool {
+	const small = 64
+	return cap(buf) <= small || cap(buf) <= 4*len(buf)
 }
 
 // flush records one event of buffered updates, after what is left over from before. It returns
