@@ -84,7 +84,9 @@ func (u *Undo) add(g *PlanGroup, past *pastRun) {
 		if !done {
 			continue
 		}
-		values[key] = projection.Value{At: row.At, Exists: row.At >= 0}
+		if values[key] = (projection.Value{}); row.At >= 0 {
+			values[key] = projection.Value{At: row.At, Exists: true}
+		}
 		s := Step{Topic: was.Topic, TopicID: was.TopicID, Partition: was.Partition, Action: ActionDelete}
 		if before, had := past.before[key]; had {
 			s.Action, s.Target = ActionSet, projection.Value{At: before.At, Exists: true}

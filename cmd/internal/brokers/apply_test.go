@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -28,20 +29,21 @@ const cluster, topic = "prod", "orders"
 
 // world is a Kafka in this process, and a ledger.
 type world struct {
-	t    *testing.T
-	fake *kafkatest.Fake
-	b    *brokers.Brokers
-	log  *ledgertest.Ledger
+	t      testing.TB
+	fake   *kafkatest.Fake
+	client *kgo.Client
+	b      *brokers.Brokers
+	log    *ledgertest.Ledger
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	fake, err := kafkatest.StartFake(kafkatest.FakeConfig{Topics: map[string]int32{topic: 3}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, fake.Close()) })
-	client, err := kgo.NewClient(fake.Options()...)
+	client, err := kgo.NewClient(fake.Options(kgo.MetadataMinAge(10 * time.Millisecond))...)
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
-	w := &world{t: t, fake: fake, b: brokers.New(client, nil), log: ledgertest.New(t)}
+	w := &world{t: t, fake: fake, client: client, b: brokers.New(client, nil), log: ledgertest.New(t)}
 	for p := range int32(3) {
 		require.NoError(t, fake.Produce(t.Context(), topic, p, 100))
 	}
@@ -386,4 +388,69 @@ func (l *tellsLate) Append(ctx context.Context, events []ledger.Event, expects .
 		require.NoError(l.t, err)
 	}
 	return l.Log.Append(ctx, events, expects...)
+}
+
+// Between plan and apply the topic was deleted and made again, or its beginning was deleted past
+// the target: the offsets of the plan would mean other records, and nothing is written.
+func TestAPlanForATopicThatIsAnotherNow(t *testing.T) {
+	w := newWorld(t)
+	w.rewound("billing")
+	p := w.plan(90, "billing")
+	admin := kadm.NewClient(w.client)
+	gone := kadm.Offsets{}
+	gone.AddOffset(topic, 2, 95, -1)
+	_, err := admin.DeleteRecords(t.Context(), gone)
+	require.NoError(t, err)
+	_, err = w.apply(p)
+	require.ErrorIs(t, err, replay.ErrStale)
+	require.ErrorContains(t, err, "billing orders/2: refuse (the log starts at 95, 5 records are gone; --clamp to begin there), and was set 90 (forward)")
+
+	require.NoError(t, w.fake.DeleteTopic(t.Context(), topic))
+	require.NoError(t, w.fake.CreateTopic(t.Context(), topic, 3))
+	_, err = w.apply(p)
+	require.ErrorIs(t, err, replay.ErrStale)
+	require.ErrorContains(t, err, "was deleted and made again")
+	require.Empty(t, w.events("billing"))
+}
+
+// Another cluster's brokers are not written to, whatever the group is called there.
+func TestAPlanForAnotherCluster(t *testing.T) {
+	w := newWorld(t)
+	w.rewound("billing")
+	p := w.plan(90, "billing")
+	p.KafkaClusterID = "the-other-one"
+	p.Seal(nil)
+	_, err := w.apply(p)
+	require.ErrorIs(t, err, replay.ErrRefused)
+	require.ErrorContains(t, err, "the plan is for the-other-one")
+	require.Equal(t, []int64{10, 10, 10}, w.at("billing"))
+}
+
+// An offset that the plan deletes is deleted, and is back after an undo.
+func TestAnOffsetThatWasNotThereIsDeletedAndPutBack(t *testing.T) {
+	w := newWorld(t)
+	w.rewound("billing")
+	p := w.plan(90, "billing")
+	s := &p.Groups[0].Steps[1]
+	*s = replay.Step{Topic: s.Topic, TopicID: s.TopicID, Partition: s.Partition, Current: s.Current, Log: s.Log, Action: replay.ActionDelete, Reason: "nothing was committed then"}
+	p.Rules.DeleteAbsent = true
+	p.Seal(nil)
+	done, err := w.apply(p)
+	require.NoError(t, err)
+	require.Equal(t, []replay.RestoredGroup{{Group: "billing", Written: 2, Deleted: 1}}, done.Groups)
+	require.Equal(t, []int64{90, 90}, w.at("billing"))
+	deleted := w.events("billing")[ledger.KindDeleted]
+	require.Len(t, deleted, 1)
+	require.Equal(t, []string{night.Actor, p.ID}, []string{deleted[0].Actor, deleted[0].Plan})
+
+	u, err := replay.NewUndo(t.Context(), w.log, cluster, done.ID)
+	require.NoError(t, err)
+	facts, err := w.b.Facts(t.Context(), u.Inquiry())
+	require.NoError(t, err)
+	back, err := u.Plan(facts, replay.UndoRules{})
+	require.NoError(t, err)
+	back.Seal(nil)
+	_, err = w.apply(back)
+	require.NoError(t, err)
+	require.Equal(t, []int64{10, 10, 10}, w.at("billing"))
 }
