@@ -120,8 +120,9 @@ func (g *movedGroup) partition(ch *projection.Change) *Moves {
 type GroupDiff struct {
 	Group string
 	Moves
-	Partitions     int // that have an offset in one of the two
-	Appeared, Gone int // partitions that have one only in the later, only in the earlier
+	Partitions int // that have an offset in one of the two, or had one in between
+	Appeared   int // partitions that have one only in the later
+	Gone       int // partitions that have none in the later, but in the earlier or in between
 	// LagFrom and LagTo are the lag in the two, of the partitions that have an offset there.
 	LagFrom, LagTo projection.TotalLag
 	Events         int // that moved offsets of it, or committed them again
@@ -209,15 +210,15 @@ func diffGroup(a, b *projection.State, cluster, name string, between *Between) G
 			d.LagTo.Add(row.LagTo)
 		}
 		switch {
-		case !row.From.Exists && !row.To.Exists:
-		case !row.From.Exists:
+		case row.To.Exists && !row.From.Exists:
 			d.Appeared++
-		case !row.To.Exists:
+		case row.To.Exists:
+		case row.From.Exists, is.Before.Exists && is.Seq != was.Seq: // the latter came and went
 			d.Gone++
+		default:
+			return
 		}
-		if row.From.Exists || row.To.Exists {
-			d.Partitions++
-		}
+		d.Partitions++
 		if !between.Partitions {
 			return
 		}
@@ -226,9 +227,7 @@ func diffGroup(a, b *projection.State, cluster, name string, between *Between) G
 				row.Moves = *m
 			}
 		}
-		if row.From.Exists || row.To.Exists || row.Did != 0 {
-			d.Rows = append(d.Rows, row)
-		}
+		d.Rows = append(d.Rows, row)
 	}
 	pair(a.Partitions(cluster, name), b.Partitions(cluster, name), each)
 	return d

@@ -67,6 +67,11 @@ func TestDiffTellsWhatBecameOfEveryGroup(t *testing.T) {
 			require.EqualValues(t, 100, delta)
 		})
 	}
+	early, err := replay.DiffBetween(t.Context(), log, replay.Point{Seq: 1}, replay.Point{Seq: 7}, replay.OfGroup("c", "h"), true)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 0, 1}, []int{early.Groups[0].Partitions, early.Groups[0].Appeared, early.Groups[0].Gone}, "it came and went")
+	require.Len(t, early.Groups[0].Rows, 1)
+
 	one, err := replay.DiffBetween(t.Context(), log, replay.Point{Seq: 5}, replay.Point{Seq: 12}, replay.OfGroup("c", "h"), false)
 	require.NoError(t, err)
 	require.Len(t, one.Groups, 1)

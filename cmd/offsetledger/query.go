@@ -45,17 +45,24 @@ func (s *spanFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.until, "until", "", "up to this point")
 }
 
+// pointFlag is a point of a command line: its flag, the word that it is echoed with, what was
+// given, and where it goes.
+type pointFlag struct {
+	flag, word, text string
+	to               *string
+}
+
 // ask puts the points of a command line into a query, as they are understood here: by this
 // machine's clock, whatever that of the daemon shows. They are echoed so.
 func (a *app) ask(q *api.Query, at string, span spanFlags) error {
 	q.Cluster = a.cluster
+	return a.points(pointFlag{"at", "as of", at, &q.At}, pointFlag{"since", "since", span.since, &q.Since}, pointFlag{"until", "until", span.until, &q.Until})
+}
+
+// points understands those flags that were given.
+func (a *app) points(flags ...pointFlag) error {
 	var echo []string
-	for _, p := range []struct {
-		flag, word, text string
-		to               *string
-	}{
-		{"at", "as of", at, &q.At}, {"since", "since", span.since, &q.Since}, {"until", "until", span.until, &q.Until},
-	} {
+	for _, p := range flags {
 		if p.text == "" {
 			continue
 		}

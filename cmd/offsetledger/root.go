@@ -44,6 +44,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.historyCommand(),
 		a.eventsCommand(),
 		a.incidentsCommand(),
+		a.diffCommand(),
 		a.restoreCommand(),
 		a.resetCommand(),
 		a.snapshotCommand(),

@@ -51,6 +51,11 @@ func (c *Client) Incident(ctx context.Context, q Query) (Incidents, error) {
 	return get[Incidents](ctx, c, routeIncident, q)
 }
 
+// Diff asks what moved between two moments.
+func (c *Client) Diff(ctx context.Context, q Query) (Diff, error) {
+	return get[Diff](ctx, c, routeDiff, q)
+}
+
 // FollowHistory asks for the rows of [Client.History] one by one and, if q says Follow, for
 // what happens until ctx ends.
 func (c *Client) FollowHistory(ctx context.Context, q Query) (*Stream[ChangeRow], error) {

@@ -45,6 +45,10 @@ func parseQuery(raw string, takes []string) (Query, *Problem) {
 		Next:       p.one(paramNext),
 		Follow:     p.yes(paramFollow),
 	}
+	if slices.Contains(takes, paramTo) { // a comparison, of which group and from are others
+		q.Groups, q.FromPoint, q.To, q.PerPartition = p.texts(paramGroup), p.one(paramFrom), p.one(paramTo), p.yes(paramApart)
+		return q, p.fault
+	}
 	if values.Has(paramGroup) {
 		group := p.text(paramGroup)
 		q.Group = &group

@@ -29,6 +29,8 @@ const (
 	paramFollow     = "follow"
 	paramFrom       = "from"
 	paramAround     = "around"
+	paramTo         = "to"
+	paramApart      = "partitions"
 )
 
 // Query is a question: the union of what the routes take. The zero value of a field is "not
@@ -55,6 +57,11 @@ type Query struct {
 	Follow     bool     // go on with what comes
 	From       Position // resume after it
 	Around     uint64   // of history: the events next to this sequence
+
+	// Of a comparison: the groups (none: all), its two moments, and whether to tell partitions apart.
+	Groups        []string
+	FromPoint, To string
+	PerPartition  bool
 }
 
 // Values spells q as query parameters.
@@ -108,6 +115,14 @@ func (q Query) Values() url.Values {
 	}
 	if q.Around != 0 {
 		v.Set(paramAround, strconv.FormatUint(q.Around, 10))
+	}
+	for _, g := range q.Groups {
+		v.Add(paramGroup, Spell(g))
+	}
+	set(paramFrom, q.FromPoint)
+	set(paramTo, q.To)
+	if q.PerPartition {
+		v.Set(paramApart, "true")
 	}
 	return v
 }
