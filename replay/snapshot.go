@@ -42,6 +42,8 @@ type Snapshots struct {
 	taking sync.Mutex // held while one is written or deleted
 	mu     sync.Mutex // guards what follows
 	known  []*known   // by sequence
+
+	cache partCache
 }
 
 // known is a snapshot with a manifest that is in order.
@@ -128,6 +130,7 @@ func compareSeq(a, b uint64) int {
 func (s *Snapshots) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.cache.forget(id)
 	s.known = slices.DeleteFunc(s.known, func(k *known) bool { return k.ID() == id })
 }
 

@@ -95,7 +95,7 @@ func (s *Snapshots) load(ctx context.Context, r Reader, k *known, sc Scope) (*pr
 	g.SetLimit(writers)
 	for i, row := range rows {
 		g.Go(func() (err error) {
-			parts[i], err = s.read(reading, k.ID(), row)
+			parts[i], err = s.part(reading, k.ID(), row, sc)
 			return err
 		})
 	}
@@ -142,6 +142,19 @@ func (s *Snapshots) check(ctx context.Context, r Reader, k *known) error {
 
 // timeFormat is RFC 3339 with nanoseconds.
 const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
+
+// part returns one part. Those that a question about one group needs are held for the next one.
+func (s *Snapshots) part(ctx context.Context, id string, row ManifestRow, sc Scope) (part, error) {
+	key := id + "/" + row.Name + "/" + row.SHA256
+	if p := s.cache.get(key); p != nil {
+		return p, nil
+	}
+	p, err := s.read(ctx, id, row)
+	if err == nil && sc.ofGroup {
+		s.cache.put(key, p)
+	}
+	return p, err
+}
 
 // read reads one part, and unpacks it if it is what was written.
 func (s *Snapshots) read(ctx context.Context, id string, row ManifestRow) (part, error) {
