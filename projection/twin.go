@@ -152,9 +152,10 @@ func (g *group) stepTaken(ev *ledger.Event, r *ledger.Offset, at ledger.Time) *i
 
 // resetBehindTail reports whether a reset event folds nothing, because the tail tells the
 // same rows. Steps that it does not name were refused; those it names and the tail has not
-// come to stay open.
+// come to stay open. A reset without a plan had no intent: whoever sets offsets in the ledger
+// alone writes nothing that a tail could see.
 func (g *group) resetBehindTail(c *cluster, ev *ledger.Event) bool {
-	if c.capture.source != ledger.SourceTail {
+	if c.capture.source != ledger.SourceTail || ev.Plan == "" {
 		return false
 	}
 	if g.rare == nil || g.rare.intent == nil || g.rare.intent.plan != ev.Plan {

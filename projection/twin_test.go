@@ -184,3 +184,15 @@ func TestResetWithoutATailFolds(t *testing.T) {
 	require.Equal(t, "ci-bot", changes[0].Actor)
 	h.wants(0, 10)
 }
+
+// A manager that commits to the ledger alone resets there too, with nothing for the tail to see,
+// though the same ledger holds a captured cluster: its reset is what moves the offsets.
+func TestResetOfALedgerAloneFoldsBesideATail(t *testing.T) {
+	h := newHistory(t)
+	h.add(cursor(500))
+	h.add(fromManager(1000, row(0, 42, 0)))
+	reset := fromManager(2000, row(0, 7, 0))
+	reset.Kind, reset.Reason = ledger.KindReset, "reset to offset 7"
+	require.Equal(t, moved(projection.MovementReset), movements(h.add(reset)))
+	h.wants(0, 7)
+}
