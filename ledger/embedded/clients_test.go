@@ -169,6 +169,10 @@ func TestWhatIsNoEventIsNotStored(t *testing.T) {
 	empty.Offsets = nil
 	invalid, err := empty.AppendBinary(nil)
 	require.NoError(t, err)
+	forged := committed("billing", 1)
+	forged.Source = ledger.Source{Kind: ledger.SourceTail, Partition: 3, Offset: 1 << 60}
+	seen, err := forged.AppendBinary(nil)
+	require.NoError(t, err)
 	subject := ledger.GroupSubject("prod", "billing", ledger.KindCommitted)
 	for name, c := range map[string]struct {
 		message []byte
@@ -177,6 +181,7 @@ func TestWhatIsNoEventIsNotStored(t *testing.T) {
 		"no event":             {[]byte("x"), "damaged event"},
 		"of another group":     {foreign, "an event of ol.prod.g.other.committed under ol.prod.g.billing.committed"},
 		"that says too little": {invalid, "invalid"},
+		"of capture":           {seen, "an event of source tail: what was seen in Kafka only capture tells"},
 	} {
 		answer, err := nc.Request(subject, c.message, 5*time.Second)
 		require.NoError(t, err, name)

@@ -30,8 +30,9 @@ func ReadRequests(name string) []string {
 func GroupAppends() []string { return []string{"ol.*.g.*.*"} }
 
 // CheckMessage says what is wrong with a message that is to be stored under a subject of the
-// ledger, nil if nothing is: it has to be an event that is valid, and that belongs there. A
-// ledger that holds another cannot be read past it.
+// ledger, nil if nothing is: it has to be an event that is valid, and that belongs there: a
+// ledger that holds another cannot be read past it. And it must not be one of capture, whose
+// positions decide what becomes of all that capture tells after it.
 func CheckMessage(subject string, message []byte) error {
 	e, err := ledger.Decode(message)
 	if err != nil {
@@ -44,6 +45,10 @@ func CheckMessage(subject string, message []byte) error {
 	}
 	if own := e.Subject(); own != subject {
 		return fmt.Errorf("%w: an event of %s under %s", ledger.ErrInvalid, own, subject)
+	}
+	switch e.Source.Kind {
+	case ledger.SourceTail, ledger.SourcePoll, ledger.SourceReconcile:
+		return fmt.Errorf("%w: an event of source %s: what was seen in Kafka only capture tells", ledger.ErrInvalid, e.Source.Kind)
 	}
 	return nil
 }
