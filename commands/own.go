@@ -33,7 +33,9 @@ func (m *Manager) Drop(partitions ...ledger.TopicPartition) {
 	for _, tp := range partitions {
 		c, err := m.cell(tp.Topic, tp.Partition)
 		if err != nil {
-			continue // it has none, and will have none
+			if c = m.cells.find(tp.Topic, tp.Partition); c == nil {
+				continue // it has none, and will have none
+			}
 		}
 		c.mu.Lock()
 		c.forget()
@@ -64,7 +66,7 @@ func (m *Manager) Observe(topic string, partition int32, logStart, highWatermark
 	}
 	c, err := m.cell(topic, partition)
 	if err != nil {
-		return err
+		return fmt.Errorf("observe: %w", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +81,7 @@ func (m *Manager) Observe(topic string, partition int32, logStart, highWatermark
 func (m *Manager) Delivered(topic string, partition int32, offset int64, epoch ledger.Epoch) error {
 	c, err := m.cell(topic, partition)
 	if err != nil {
-		return err
+		return fmt.Errorf("delivered: %w", err)
 	}
 	now := time.UnixMilli(m.millis())
 	c.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"github.com/offsetledger/offsetledger/commands"
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/ledger/ledgertest"
+	"github.com/offsetledger/offsetledger/projection"
 )
 
 const (
@@ -258,23 +259,49 @@ func TestUpdatesAreFlushedByNumber(t *testing.T) {
 	}
 }
 
+// Whatever is called after Close says that it is closed, and changes nothing.
 func TestUseAfterClose(t *testing.T) {
-	m := newManager(t, ledgertest.New(t), config())
+	log := ledgertest.New(t)
+	m := newManager(t, log, config())
 	require.NoError(t, m.UpdateOffset("orders", 0, 1))
+	require.NoError(t, m.Delivered("orders", 0, 1, ledger.Epoch{}))
 	require.NoError(t, m.Close(t.Context()))
 	require.NoError(t, m.Close(t.Context()))
-	require.ErrorIs(t, m.UpdateOffset("orders", 0, 2), commands.ErrClosed)
-	require.ErrorIs(t, m.UpdateOffset("new", 0, 2), commands.ErrClosed)
-	_, err := m.Commit(t.Context())
-	require.ErrorIs(t, err, commands.ErrClosed)
-	_, err = m.Restore(t.Context())
-	require.ErrorIs(t, err, commands.ErrClosed)
+	before := len(events(t, log))
+	for name, call := range map[string]func() error{
+		"UpdateOffset":              func() error { return m.UpdateOffset("orders", 0, 2) },
+		"of a new topic":            func() error { return m.UpdateOffset("new", 0, 2) },
+		"UpdateOffsetWithWatermark": func() error { return m.UpdateOffsetWithWatermark("orders", 0, 2, 9) },
+		"Delivered":                 func() error { return m.Delivered("orders", 0, 2, ledger.Epoch{}) },
+		"DoneOffset":                func() error { return m.DoneOffset("orders", 0, 1) },
+		"Observe":                   func() error { return m.Observe("orders", 0, 0, 9) },
+		"Own":                       func() error { return m.Own(tp("orders", 0)) },
+		"SetCommitted":              func() error { return m.SetCommitted(tp("orders", 0), projection.OffsetInfo{Offset: 1}) },
+		"SetUncommitted":            func() error { return m.SetUncommitted(tp("orders", 0)) },
+		"Clear":                     func() error { return m.Clear(t.Context()) },
+		"Commit":                    func() error { _, err := m.Commit(t.Context()); return err },
+		"CommitPartitions":          func() error { _, err := m.CommitPartitions(t.Context(), tp("orders", 0)); return err },
+		"Restore":                   func() error { _, err := m.Restore(t.Context()); return err },
+		"ResetOffset":               func() error { _, err := m.ResetOffset(t.Context(), "orders", 0, commands.Specific(1)); return err },
+		"Checkpoint":                func() error { _, err := m.Checkpoint(t.Context(), "c"); return err },
+		"RestoreCheckpoint":         func() error { _, err := m.RestoreCheckpoint(t.Context(), "c"); return err },
+	} {
+		require.ErrorIs(t, call(), commands.ErrClosed, name)
+	}
+	m.Drop(tp("orders", 0))
 	require.NoError(t, m.Run(t.Context()), "as when it is closed while it runs")
-	require.ErrorIs(t, m.Clear(t.Context()), commands.ErrClosed)
-	_, err = m.NotifyWatermark(t.Context(), time.Now())
-	require.Error(t, err)
 	_, ok := m.Offset("orders", 0)
 	require.False(t, ok)
+	_, unknown := m.TotalLag()
+	require.Zero(t, unknown)
+	require.Len(t, events(t, log), before)
+
+	cfg := config()
+	cfg.Strategy, cfg.Group = commands.OnWatermark(), "other"
+	m = newManager(t, log, cfg)
+	require.NoError(t, m.Close(t.Context()))
+	_, err := m.NotifyWatermark(t.Context(), time.Now())
+	require.ErrorIs(t, err, commands.ErrClosed)
 }
 
 func TestOneRunAtATime(t *testing.T) {

@@ -154,15 +154,16 @@ func (m *Manager) firstUpdate(u *Update) (*cell, error) {
 	return m.cell(u.Topic, u.Partition)
 }
 
-// cell returns the cell of a partition, making it at need.
+// cell returns the cell of a partition, making it at need. A manager that takes nothing any more
+// has none to write to.
 func (m *Manager) cell(topic string, partition int32) (*cell, error) {
+	if err := m.stop(); err != nil {
+		return nil, err
+	}
 	if c := m.cells.find(topic, partition); c != nil {
 		return c, nil
 	}
 	if err := validKey(topic, partition); err != nil {
-		return nil, err
-	}
-	if err := m.stop(); err != nil {
 		return nil, err
 	}
 	return m.cells.make(topic, partition), nil

@@ -98,19 +98,20 @@ func (c *consumer) OnNewClient(client *kgo.Client) {
 }
 
 // OnFetchRecordUnbuffered implements [kgo.HookFetchRecordUnbuffered]: a polled record is
-// delivered. A partition that was taken away is not waited for.
+// delivered. A partition that was taken away is not waited for, and a manager that was closed
+// says so of each record that is done.
 func (c *consumer) OnFetchRecordUnbuffered(r *kgo.Record, polled bool) {
 	if !polled || r.Attrs.IsControl() {
 		return
 	}
 	err := c.m.Delivered(r.Topic, r.Partition, r.Offset, ledger.EpochOf(r.LeaderEpoch))
-	if err != nil && !errors.Is(err, commands.ErrNotOwned) {
+	if err != nil && !errors.Is(err, commands.ErrNotOwned) && !errors.Is(err, commands.ErrClosed) {
 		c.warn("take note of a record", err)
 	}
 }
 
 func (c *consumer) assigned(ctx context.Context, client *kgo.Client, partitions map[string][]int32) {
-	if err := c.m.Own(list(partitions)...); err != nil {
+	if err := c.m.Own(list(partitions)...); err != nil { // a closed one: the start fails by it
 		c.warn("take partitions over", err)
 	}
 	if c.bind.OnAssigned != nil {
