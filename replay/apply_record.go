@@ -63,7 +63,7 @@ func Restores(ctx context.Context, r Reader, cluster string) ([]RestoreRecord, e
 			return nil, fmt.Errorf("read the restores of cluster %s: %w", ledger.Spell(cluster), err)
 		}
 		one := RestoreRecord{Seq: rec.Seq, Time: rec.Event.Time, By: By{rec.Event.Actor, rec.Event.ActorVerified, rec.Event.Reason}}
-		if json.Unmarshal(rec.Event.Operation.Body, &one.Operation) != nil {
+		if json.Unmarshal(rec.Event.Operation.Body, &one.Operation) != nil || one.Restore == "" || one.Plan == "" {
 			continue // not of this version
 		}
 		begun[one.Restore] = len(out)

@@ -1,0 +1,116 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/cmd/internal/api/apitest"
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/replay"
+)
+
+// writer is a daemon that records restores, of which those of billing need somebody's consent,
+// and reaches no Kafka.
+func writer(t *testing.T) *daemon {
+	t.Helper()
+	d := start(t, func(c *api.Config) {
+		log := c.Log.(replay.Log)
+		c.Append = func(ctx context.Context, events []ledger.Event) error {
+			_, err := log.Append(ctx, events)
+			return err
+		}
+		c.Writes = &api.Writes{
+			Log:      log,
+			Broker:   func(string) (replay.Broker, error) { return nil, errors.New("it only reads") },
+			Approved: func(cluster, group string) bool { return cluster == "prod" && group == "billing" },
+		}
+	})
+	apitest.Night(t, d.ledger)
+	return d
+}
+
+func requireCode(t *testing.T, err error, code api.Code) {
+	t.Helper()
+	var p *api.Problem
+	require.ErrorAs(t, err, &p)
+	require.Equal(t, code, p.Code, p.Detail)
+}
+
+// Who carries a plan out by itself records through the daemon: in order, on conditions, and only
+// what an operator does.
+func TestOnlyWhatAnOperatorDoesIsAppended(t *testing.T) {
+	d := writer(t)
+	log := api.RestoreLog{Client: d.Client}
+	group := ledger.GroupSubjects("prod", "fraud")
+	last, err := log.LastOf(t.Context(), group)
+	require.NoError(t, err)
+	require.NotZero(t, last)
+	now := ledger.AtTime(time.Now())
+	intent := ledger.Event{
+		Kind: ledger.KindIntent, Cluster: "prod", Group: "fraud", Time: now, Source: ledger.Source{Kind: ledger.SourceOperator},
+		Actor: "kim", Plan: "p12345", Offsets: []ledger.Offset{{Topic: "payments", At: 7}},
+	}
+	receipt, err := log.Append(t.Context(), []ledger.Event{intent}, ledger.Expect{Filter: group, Seq: last})
+	require.NoError(t, err)
+	_, err = log.Append(t.Context(), []ledger.Event{intent}, ledger.Expect{Filter: group, Seq: last})
+	require.ErrorIs(t, err, ledger.ErrConflict)
+
+	var read []ledger.Record
+	for rec, err := range log.Read(t.Context(), 1, 0, ledger.Filter{Subjects: []string{ledger.GroupSubject("prod", "fraud", ledger.KindIntent)}}) {
+		require.NoError(t, err)
+		read = append(read, rec)
+	}
+	require.Len(t, read, 1)
+	require.Equal(t, receipt.Last, read[0].Seq)
+	require.Equal(t, "kim", read[0].Event.Actor)
+	require.Equal(t, int64(7), read[0].Event.Offsets[0].At)
+
+	forged := intent
+	forged.Kind, forged.Source.Kind = ledger.KindCommitted, ledger.SourceTail
+	forged.Offsets = []ledger.Offset{{Topic: "payments", At: 7, Effective: now}}
+	_, err = log.Append(t.Context(), []ledger.Event{forged})
+	requireCode(t, err, api.CodeBadParameter)
+	proved := intent
+	proved.ActorVerified = true
+	_, err = log.Append(t.Context(), []ledger.Event{proved})
+	requireCode(t, err, api.CodeBadParameter)
+}
+
+// A daemon without the leave to write says so; one that wants consent wants it from somebody
+// else, for the plan as it is, also from a program that writes by itself.
+func TestAPlanWaitsForLeaveAndConsent(t *testing.T) {
+	d := writer(t)
+	p, err := d.Plan(t.Context(), api.PlanRequest{Command: replay.CommandRestore, Incident: "i19", Actor: "kim", Reason: "a rewind"})
+	require.NoError(t, err)
+	_, err = d.Apply(t.Context(), api.ApplyRequest{ID: p.ID, Actor: "kim", Reason: "CHG-41"})
+	requireCode(t, err, api.CodeReadOnly)
+	_, err = d.Apply(t.Context(), api.ApplyRequest{ID: p.ID, Actor: "kim"})
+	requireCode(t, err, api.CodeBadParameter)
+	_, err = d.Apply(t.Context(), api.ApplyRequest{ID: "p00000", Actor: "kim", Reason: "CHG-41"})
+	requireCode(t, err, api.CodeUnknownPlan)
+
+	begin := func(actor string) error {
+		_, err := api.RestoreLog{Client: d.Client}.Append(t.Context(), []ledger.Event{{
+			Kind: ledger.KindOperator, Cluster: "prod", Time: ledger.AtTime(time.Now()), Source: ledger.Source{Kind: ledger.SourceOperator},
+			Actor: actor, Plan: p.ID, Operation: &ledger.Operation{Action: replay.OperationApply, Target: "r1", Body: []byte(`{}`)},
+		}})
+		return err
+	}
+	requireCode(t, begin("kim"), api.CodeRefused)
+	_, err = d.Approve(t.Context(), api.ApproveRequest{ID: p.ID, Digest: "another", Actor: "ben"})
+	requireCode(t, err, api.CodeStale)
+	done, err := d.Approve(t.Context(), api.ApproveRequest{ID: p.ID, Digest: p.Digest, Actor: "ben"})
+	require.NoError(t, err)
+	require.Equal(t, api.Approval{Kind: "approval", Version: 1, Plan: p.ID, Digest: p.Digest, Actor: "ben"}, done)
+	requireCode(t, begin("ben"), api.CodeRefused)
+	require.NoError(t, begin("kim"))
+
+	restores, err := d.Restores(t.Context(), api.Query{})
+	require.NoError(t, err)
+	require.Empty(t, restores.Rows, "what is no restore of ours is not shown as one")
+}
