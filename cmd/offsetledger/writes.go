@@ -53,7 +53,7 @@ var errReadOnly = errors.New("this daemon only reads from Kafka: start it with -
 
 // writes is what the API carries plans out with.
 func (s *service) writes() *api.Writes {
-	return &api.Writes{Log: s.log, Approved: s.may.needed, Broker: func(cluster string) (replay.Broker, error) {
+	w := &api.Writes{Log: s.log, Broker: func(cluster string) (replay.Broker, error) {
 		if !s.may.allowed {
 			return nil, errReadOnly
 		}
@@ -63,6 +63,10 @@ func (s *service) writes() *api.Writes {
 		}
 		return a.brokers, nil
 	}}
+	if len(s.may.approval) > 0 {
+		w.Approved = s.may.needed
+	}
+	return w
 }
 
 // recordOnly is what a ledger that was opened without a daemon can do: record.
