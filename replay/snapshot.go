@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 )
 
 // Store keeps the objects that snapshots are made of, by name. Names are letters, digits, `/`,
@@ -76,17 +77,25 @@ func OpenSnapshots(ctx context.Context, cfg SnapshotConfig) (*Snapshots, error) 
 		dir, part, _ := strings.Cut(name, "/")
 		dirs[dir] = dirs[dir] || part == manifestName
 	}
+	g, reading := errgroup.WithContext(ctx)
+	g.SetLimit(writers)
 	for dir, whole := range dirs {
 		if !whole {
 			s.logger.Warn("snapshot is half-written and not used", "snapshot", dir)
 			continue
 		}
-		m, err := s.manifest(ctx, dir)
-		if err != nil {
-			s.logger.Warn("snapshot is not used", "snapshot", dir, "err", err)
-			continue
-		}
-		s.add(m)
+		g.Go(func() error {
+			m, err := s.manifest(reading, dir)
+			if err != nil {
+				s.logger.Warn("snapshot is not used", "snapshot", dir, "err", err)
+				return nil
+			}
+			s.add(m)
+			return nil
+		})
+	}
+	if err := errors.Join(g.Wait(), ctx.Err()); err != nil {
+		return nil, fmt.Errorf("snapshots: %w", err)
 	}
 	return s, nil
 }

@@ -73,8 +73,10 @@ func (s *Snapshots) first(ctx context.Context, p Point, end uint64, load func(*k
 		if ctx.Err() != nil {
 			return nil, false, ctx.Err()
 		}
-		s.logger.Warn("snapshot is not used", "snapshot", k.ID(), "err", err)
-		s.forget(k.ID())
+		if _, gone := s.Find(k.ID()); gone == nil { // else it was deleted meanwhile
+			s.logger.Warn("snapshot is not used", "snapshot", k.ID(), "err", err)
+			s.forget(k.ID())
+		}
 	}
 	return nil, false, nil
 }

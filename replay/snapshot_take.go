@@ -52,8 +52,8 @@ type Taking struct {
 	LogBytes uint64
 }
 
-// Take writes down the state, and thins the snapshots of before. A snapshot of that sequence is
-// replaced. The parts are written first and the manifest last: what a crash leaves is not used,
+// Take writes down the state, and thins the snapshots of before. If there is one of that sequence
+// already, it returns that. The parts are written first and the manifest last: what a crash leaves is not used,
 // and removed by the next Take. It fails with [ErrHalfRead] between the parts of one event, and
 // with [ErrNothing] before the first record.
 func (s *Snapshots) Take(ctx context.Context, of Taking) (Manifest, error) {
@@ -80,7 +80,10 @@ func (s *Snapshots) Take(ctx context.Context, of Taking) (Manifest, error) {
 	case m.Seq == 0:
 		return fail(ErrNothing)
 	}
-	// One of this sequence may be there, of this state or of a stream of before.
+	if same, err := s.Find(m.ID()); err == nil && same.Appended.Equal(m.Appended) {
+		return same, nil
+	}
+	// What is there of that sequence is half-written, or of a log that is no more.
 	if err := s.delete(ctx, m.ID()); err != nil && !errors.Is(err, ErrNoSnapshot) {
 		return fail(err)
 	}
@@ -94,7 +97,7 @@ func (s *Snapshots) Take(ctx context.Context, of Taking) (Manifest, error) {
 	return m, nil
 }
 
-// writers is how many parts are written at a time: most of it is waiting for the disk.
+// writers is how many objects are written or read at a time: most of it is waiting.
 const writers = 8
 
 // write packs the parts and stores them, and then the manifest.

@@ -5,11 +5,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"flag"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +21,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 	"pgregory.net/rapid"
 
 	"github.com/offsetledger/offsetledger/ledger"
@@ -69,6 +73,8 @@ func (o *objects) Names(context.Context) ([]string, error) {
 	defer o.mu.Unlock()
 	return slices.Collect(maps.Keys(o.all)), nil
 }
+
+var update = flag.Bool("update", false, "write golden files that are missing")
 
 var thisStream = uuid.UUID{1, 2, 3}
 
@@ -388,6 +394,66 @@ func TestHalfASnapshotIsNone(t *testing.T) {
 		require.False(t, slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "s200/") }))
 		require.Len(t, s.List(), 2)
 	}
+}
+
+// A snapshot that some version has written is read by every later one of the same format.
+func TestGoldenSnapshot(t *testing.T) {
+	log := twoHundred()
+	for i := range log { // several groups, and all that a tail records
+		log[i].Event.Group = []string{"g", "", "a/b"}[i%3]
+	}
+	log.add(0, cursor(16*hour, 16*hour), watermarks(16*hour, 500))
+	const dir = "testdata/snapshot/v1"
+	o := newObjects()
+	if _, err := os.Stat(dir); os.IsNotExist(err) && *update {
+		s, _ := open(t, o)
+		take(t, s, log, len(log))
+		for name, b := range o.all {
+			file := filepath.Join(dir, filepath.FromSlash(name))
+			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			require.NoError(t, os.WriteFile(file, b, 0o644))
+		}
+	}
+	files, err := filepath.Glob(dir + "/s202/*")
+	require.NoError(t, err)
+	require.Len(t, files, 3+16+2+1, "run with -update if there are none")
+	for _, file := range files {
+		o.all["s202/"+filepath.Base(file)], err = os.ReadFile(file)
+		require.NoError(t, err)
+	}
+	s, warned := open(t, o)
+	st, _, ok, err := s.Newest(t.Context(), log)
+	require.NoError(t, err)
+	require.True(t, ok, warned.String())
+	require.Equal(t, bytesOf(stateAt(t, log, replay.Point{}, replay.Scope{})), bytesOf(st))
+}
+
+// Taken twice of one state it is one snapshot; and whoever reads one that is being deleted gets the
+// answer all the same.
+func TestOneSnapshotOfOneState(t *testing.T) {
+	log := twoHundred()
+	o := newObjects()
+	s, _ := open(t, o)
+	first := take(t, s, log, 150)
+	require.Equal(t, first, take(t, s, log, 150))
+	require.Len(t, s.List(), 1)
+	var g errgroup.Group
+	for range 4 {
+		g.Go(func() error {
+			for range 20 {
+				st, err := s.StateAt(context.Background(), log, replay.Point{}, replay.OfGroup("c", "g"))
+				if err != nil || st.Seq() != 200 {
+					return fmt.Errorf("at %d: %w", st.Seq(), err)
+				}
+			}
+			return nil
+		})
+	}
+	for range 20 {
+		require.NoError(t, s.Delete(t.Context(), "s150"))
+		take(t, s, log, 150)
+	}
+	require.NoError(t, g.Wait())
 }
 
 // A state between the parts of one event is never written.
