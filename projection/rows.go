@@ -20,6 +20,7 @@ type folding struct {
 	t             *groupTopic // of the row before
 	next          int         // index in t.cells after that of the row before
 	rows          int         // folded so far
+	shifted       int         // cells that new ones moved aside, see crowded
 	plain         bool        // a commit that nothing else explains
 	rare          bool        // the group has rare facts
 	transactional bool
@@ -109,6 +110,13 @@ func (f *folding) cell(i int) *cell {
 
 func (f *folding) newCell(i, at int) *cell {
 	r := &f.ev.Offsets[i]
+	if f.crowded(at) {
+		f.makeRoom(i)
+		f.g.ever = true
+		at, _ = f.t.find(r.Partition)
+		f.next = at + 1
+		return &f.t.cells[at]
+	}
 	more := 0
 	if len(f.t.cells) == cap(f.t.cells) { // else there is room, and to count for every row is quadratic
 		for k := i + 1; k < len(f.ev.Offsets) && f.ev.Offsets[k].Topic == r.Topic; k++ {
