@@ -117,11 +117,11 @@ func (a *applying) write(ctx context.Context, jobs []*job) error {
 	for _, j := range jobs {
 		g.Go(func() error {
 			if len(j.set) > 0 {
-				rows, _ := a.broker.Commit(writing, j.was.Group, j.set) //nolint:errcheck // see above
+				rows, _ := a.broker.Commit(writing, j.was.Group, j.set)
 				j.answered(rows, false)
 			}
 			if len(j.drop) > 0 {
-				rows, _ := a.broker.Delete(writing, j.was.Group, j.drop) //nolint:errcheck // see above
+				rows, _ := a.broker.Delete(writing, j.was.Group, j.drop)
 				j.answered(rows, true)
 			}
 			return ctx.Err()

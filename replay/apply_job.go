@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/offsetledger/offsetledger/ledger"
@@ -123,8 +124,8 @@ func (j *job) holds(id string, strict bool) []string {
 	drift, err := (&Plan{ID: id, Groups: []PlanGroup{was}}).Holds(&Plan{Groups: []PlanGroup{now}})
 	j.drift = drift
 	changed := j.changed
-	if err != nil {
-		changed = append(changed, err.(*StaleError).Changed...)
+	if stale := (*StaleError)(nil); errors.As(err, &stale) {
+		changed = append(changed, stale.Changed...)
 	}
 	if strict && len(changed) == 0 && drift != (Drift{}) {
 		changed = append(changed, fmt.Sprintf("%s: what is committed has moved in %d partitions", ledger.Spell(j.was.Group), drift.Moved+drift.Appeared+drift.Absent))

@@ -232,30 +232,29 @@ func (a *app) namesKafka(flags config.Flags) bool {
 // factsPatience is how long Kafka can take to answer what a plan has to know.
 const factsPatience = 30 * time.Second
 
-// addFacts asks Kafka what a plan has to know, if Kafka is named here.
-func (a *app) addFacts(ctx context.Context, src *source, flags config.Flags, r *api.PlanRequest) error {
+// kafkaFacts asks Kafka what inquire says, if Kafka is named here; nil if it is not.
+func (a *app) kafkaFacts(ctx context.Context, flags config.Flags, inquire func() (replay.Inquiry, error)) (*replay.Facts, error) {
 	if !a.namesKafka(flags) {
-		return nil
+		return nil, nil
 	}
 	k, err := a.loadKafka(flags)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	inquiry, err := src.PlanInquiry(ctx, *r)
+	inquiry, err := inquire()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	client, err := kafkaClient(k)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer client.Close()
 	wait, cancel := context.WithTimeout(ctx, factsPatience)
 	defer cancel()
 	facts, err := brokers.New(client, a.now).Facts(wait, inquiry)
 	if err != nil {
-		return fmt.Errorf("ask Kafka at %s: %w", k, err)
+		return nil, fmt.Errorf("ask Kafka at %s: %w", k, err)
 	}
-	r.Facts = &facts
-	return nil
+	return &facts, nil
 }

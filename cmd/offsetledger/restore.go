@@ -90,7 +90,8 @@ func (a *app) makePlan(cmd *cobra.Command, p *planFlags, r api.PlanRequest) erro
 		return err
 	}
 	defer src.close() //nolint:errcheck // what was stored is acknowledged
-	if err := a.addFacts(cmd.Context(), src, p.kafka, &r); err != nil {
+	inquire := func() (replay.Inquiry, error) { return src.PlanInquiry(cmd.Context(), r) }
+	if r.Facts, err = a.kafkaFacts(cmd.Context(), p.kafka, inquire); err != nil {
 		return err
 	}
 	plan, err := src.Plan(cmd.Context(), r)

@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
-	"github.com/offsetledger/offsetledger/cmd/internal/brokers"
-	"github.com/offsetledger/offsetledger/cmd/internal/config"
+	"github.com/offsetledger/offsetledger/replay"
 )
 
 func (a *app) restoreUndoCommand() *cobra.Command {
@@ -46,7 +45,8 @@ func (a *app) restoreUndo(ctx context.Context, req api.UndoRequest, fl *applyFla
 	}
 	defer src.close() //nolint:errcheck // what was stored is acknowledged
 	req.Cluster, req.Actor, req.Reason = api.Text(a.cluster), api.Text(a.actorOf(fl.actor)), api.Text(fl.reason)
-	if err := a.addUndoFacts(ctx, src, fl.kafka, &req); err != nil {
+	inquire := func() (replay.Inquiry, error) { return src.UndoInquiry(ctx, req) }
+	if req.Facts, err = a.kafkaFacts(ctx, fl.kafka, inquire); err != nil {
 		return applyExit(err)
 	}
 	plan, err := src.Undo(ctx, req)
@@ -57,34 +57,6 @@ func (a *app) restoreUndo(ctx context.Context, req api.UndoRequest, fl *applyFla
 		return a.showPlan(plan)
 	}
 	return a.applyPlan(ctx, src, plan, fl)
-}
-
-// addUndoFacts asks Kafka what an undo has to know, if Kafka is named here.
-func (a *app) addUndoFacts(ctx context.Context, src *source, flags config.Flags, req *api.UndoRequest) error {
-	if !a.namesKafka(flags) {
-		return nil
-	}
-	k, err := a.loadKafka(flags)
-	if err != nil {
-		return err
-	}
-	inquiry, err := src.UndoInquiry(ctx, *req)
-	if err != nil {
-		return err
-	}
-	client, err := kafkaClient(k)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	wait, cancel := context.WithTimeout(ctx, factsPatience)
-	defer cancel()
-	facts, err := brokers.New(client, a.now).Facts(wait, inquiry)
-	if err != nil {
-		return fmt.Errorf("ask Kafka at %s: %w", k, err)
-	}
-	req.Facts = &facts
-	return nil
 }
 
 func (a *app) restoreApproveCommand() *cobra.Command {

@@ -59,7 +59,7 @@ func (b *Brokers) groups(ctx context.Context, q replay.Inquiry) []replay.GroupFa
 	committed := b.Committed(ctx, q.Groups, q.Partitions)
 	// The members come last: what a group had committed before it was seen to be empty is what
 	// it left.
-	now := b.Admin.Groups(ctx, q.Groups)
+	now := b.Groups(ctx, q.Groups)
 	out := make([]replay.GroupFacts, len(now))
 	for i := range now {
 		g := &now[i]
