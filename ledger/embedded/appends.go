@@ -3,6 +3,7 @@ package embedded
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -29,7 +30,14 @@ func (s *Server) takeAppends(to, from *server.Account, c Client) error {
 		return nil
 	}
 	prefix := appended + c.Name + "."
-	sub, err := s.conn.Subscribe(prefix+">", func(m *nats.Msg) { s.passOn(c, strings.TrimPrefix(m.Subject, prefix), m) })
+	open := openBatches{}
+	sub, err := s.conn.Subscribe(prefix+">", func(m *nats.Msg) {
+		if err := open.admit(m, time.Now()); err != nil {
+			s.refuse(m, codeBatchInFlight, err)
+			return
+		}
+		s.passOn(c, strings.TrimPrefix(m.Subject, prefix), m)
+	})
 	if err != nil {
 		return err
 	}
@@ -53,7 +61,7 @@ func (s *Server) passOn(c Client, subject string, m *nats.Msg) {
 	if c.Check != nil {
 		if err := c.Check(subject, m.Data); err != nil {
 			s.log.Warn("a client sent what must not be stored", "client", c.Name, "subject", subject, "err", err)
-			s.refuse(m, err)
+			s.refuse(m, 0, err)
 			return
 		}
 	}
@@ -73,7 +81,7 @@ func (s *Server) passOn(c Client, subject string, m *nats.Msg) {
 var appendHeaders = []string{
 	jetstream.MsgIDHeader, jetstream.ExpectedStreamHeader, jetstream.ExpectedLastSeqHeader,
 	jetstream.ExpectedLastSubjSeqHeader, jetstream.ExpectedLastSubjSeqSubjHeader, jetstream.ExpectedLastMsgIDHeader,
-	"Nats-Batch-Id", "Nats-Batch-Sequence", "Nats-Batch-Commit",
+	headerBatchID, headerBatchSeq, headerCommit,
 }
 
 // onlyAppendHeaders leaves the headers that an append needs, one value of each.
@@ -90,18 +98,19 @@ func onlyAppendHeaders(all nats.Header) nats.Header {
 	return some
 }
 
-// refuse answers in the stream's place.
-func (s *Server) refuse(m *nats.Msg, why error) {
+// refuse answers in the stream's place, with a code of the server, 0 for none.
+func (s *Server) refuse(m *nats.Msg, errCode int, why error) {
 	if m.Reply == "" {
 		return
 	}
 	var answer struct {
 		Error struct {
 			Code        int    `json:"code"`
+			ErrCode     int    `json:"err_code,omitempty"`
 			Description string `json:"description"`
 		} `json:"error"`
 	}
-	answer.Error.Code, answer.Error.Description = 400, why.Error()
+	answer.Error.Code, answer.Error.ErrCode, answer.Error.Description = 400, errCode, why.Error()
 	b, err := json.Marshal(answer)
 	if err != nil {
 		panic(err) // a number and a text
