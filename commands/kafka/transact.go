@@ -38,7 +38,8 @@ func bound(client *kgo.Client) (*consumer, error) {
 // place of [kgo.GroupTransactSession.End]. The offsets of what was polled are committed inside
 // the transaction; when that has been committed, and only then, they are the manager's committed
 // offsets and recorded. Done has not to be called of the records. The manager's strategy is best
-// Manual: there is nothing that it could commit by itself.
+// Manual: there is nothing that it could commit by itself. Offsets that had been sent when the
+// transaction failed are recorded as failed; one that the application aborts has sent none.
 //
 // The error can be that of the ledger, with committed true: Kafka has them.
 func EndTransaction(ctx context.Context, session *kgo.GroupTransactSession, end kgo.TransactionEndTry) (committed bool, err error) {
@@ -62,6 +63,7 @@ func EndTransaction(ctx context.Context, session *kgo.GroupTransactSession, end 
 	committed, err = session.End(sending, end)
 	if err != nil || !committed {
 		c.forget()
+		c.recordAborted(ctx, sent, err)
 		return committed, err
 	}
 	if err := c.recordTransaction(ctx, sent); err != nil {
@@ -75,6 +77,20 @@ func EndTransaction(ctx context.Context, session *kgo.GroupTransactSession, end 
 func (c *consumer) forget() {
 	if err := c.m.Own(slices.Collect(maps.Keys(c.m.Pending()))...); err != nil {
 		c.warn("forget an aborted transaction", err)
+	}
+}
+
+// recordAborted records offsets that were sent in a transaction which was then aborted, or of
+// which no more is known since ending it has failed.
+func (c *consumer) recordAborted(ctx context.Context, sent map[ledger.TopicPartition]ledger.Offset, failed error) {
+	cause := ledger.CauseAborted
+	if failed != nil {
+		cause = ledger.CauseTimedOut
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.bind.CommitTimeout)
+	defer cancel()
+	if err := c.m.RecordFailed(ctx, cause, slices.Collect(maps.Values(sent))); err != nil {
+		c.warn("record an aborted transaction", err)
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/offsetledger/offsetledger/commands"
 	"github.com/offsetledger/offsetledger/commands/kafka/kafkatest"
@@ -102,6 +104,72 @@ func transact(t *testing.T, kafka producer, log *ledgertest.Ledger, group, in, o
 	_, err = m.Commit(ctx)
 	require.ErrorIs(t, err, ErrInTransaction)
 	awaitCommitted(t, kafka, group, in, 7)
+}
+
+// A rebalance comes between the offsets of a transaction and its end, and it is aborted: the
+// attempt is in the history, and its records come again. Where the cluster is captured from its
+// log it is capture that tells so.
+func TestOffsetsOfAnAbortedTransactionAreRecordedAsFailed(t *testing.T) {
+	for name, captured := range map[string]bool{"alone": false, "captured": true} {
+		t.Run(name, func(t *testing.T) {
+			fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"in": 1, "out": 1}})
+			require.NoError(t, fake.Produce(t.Context(), "in", 0, 3))
+			log := ledgertest.New(t)
+			if captured {
+				tail := capture(t, fake, log, nil)
+				tail.ready()
+				require.ErrorIs(t, tail.kill(), context.Canceled)
+			}
+			m, err := commands.NewManager(t.Context(), log, commands.Config{Cluster: "c", Group: "billing", KafkaCommits: true, Strategy: commands.Manual()})
+			require.NoError(t, err)
+			session, err := kgo.NewGroupTransactSession(append(fake.Options(
+				kgo.ConsumerGroup("billing"), kgo.ConsumeTopics("in"), kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+				kgo.TransactionalID("billing"), kgo.DefaultProduceTopic("out"),
+			), Opts(m, Bind{})...)...)
+			require.NoError(t, err)
+			defer session.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			turn := func() bool {
+				require.NoError(t, session.Begin())
+				fetches := session.PollRecords(ctx, 3)
+				require.NoError(t, fetches.Err())
+				require.Zero(t, fetches.Records()[0].Offset)
+				require.NoError(t, session.ProduceSync(ctx, kgo.StringRecord("out")).FirstErr())
+				committed, err := EndTransaction(ctx, session, kgo.TryCommit)
+				require.NoError(t, err)
+				return committed
+			}
+			fake.Kafka.ControlKey(int16(kmsg.TxnOffsetCommit), func(req kmsg.Request) (kmsg.Response, error, bool) {
+				commit := req.(*kmsg.TxnOffsetCommitRequest)
+				resp := commit.ResponseKind().(*kmsg.TxnOffsetCommitResponse)
+				for _, topic := range commit.Topics {
+					out := kmsg.NewTxnOffsetCommitResponseTopic()
+					out.Topic = topic.Topic
+					for _, part := range topic.Partitions {
+						answer := kmsg.NewTxnOffsetCommitResponseTopicPartition()
+						answer.Partition, answer.ErrorCode = part.Partition, kerr.RebalanceInProgress.Code
+						out.Partitions = append(out.Partitions, answer)
+					}
+					resp.Topics = append(resp.Topics, out)
+				}
+				return resp, nil, true
+			})
+			require.False(t, turn())
+			failed := eventsOf(t, log, ledger.KindFailed)
+			if captured {
+				require.Empty(t, failed)
+			} else {
+				require.Len(t, failed, 1)
+				require.Equal(t, ledger.CauseAborted, failed[0].Cause)
+				require.EqualValues(t, 3, failed[0].Offsets[0].At)
+			}
+			require.Empty(t, m.Committed())
+			require.True(t, turn())
+			require.Equal(t, []int64{3}, toldByManager(t, log, "billing"))
+			require.Len(t, eventsOf(t, log, ledger.KindFailed), len(failed))
+		})
+	}
 }
 
 // awaitCommitted waits until the broker has an offset: the marker of a transaction is written
