@@ -10,7 +10,7 @@ import (
 // the calendar, null when unknown.
 func (t Time) MarshalJSON() ([]byte, error) {
 	if _, ok := t.Std(); ok {
-		return json.Marshal(t.String())
+		return []byte(`"` + t.String() + `"`), nil
 	}
 	if ms, ok := t.Millis(); ok {
 		return strconv.AppendInt(nil, ms, 10), nil

@@ -19,6 +19,9 @@ func (t Text) String() string { return Spell(string(t)) }
 
 // MarshalJSON writes the spelling of t. What HTML would have escaped stands for itself.
 func (t Text) MarshalJSON() ([]byte, error) {
+	if !strings.ContainsFunc(string(t), func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) && plain(string(t)) {
+		return []byte(`"` + string(t) + `"`), nil // most are so
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

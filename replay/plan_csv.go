@@ -75,13 +75,17 @@ func ParseKafkaCSV(b []byte) ([]FileRow, error) {
 	if len(rows) == 0 {
 		return nil, &PlanError{Line: 1, Reason: "the file lists nothing"}
 	}
-	slices.SortStableFunc(rows, func(a, b FileRow) int {
+	sortRows(rows)
+	return rows, nil
+}
+
+func sortRows(rows []FileRow) {
+	slices.SortFunc(rows, func(a, b FileRow) int {
 		if c := strings.Compare(a.Group, b.Group); c != 0 {
 			return c
 		}
 		return comparePartitions(ledger.TopicPartition{Topic: a.Topic, Partition: a.Partition}, ledger.TopicPartition{Topic: b.Topic, Partition: b.Partition})
 	})
-	return rows, nil
 }
 
 // fileRow reads a line, or says what is wrong with it.

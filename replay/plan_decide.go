@@ -19,6 +19,7 @@ type want struct {
 	tp      ledger.TopicPartition
 	target  projection.Value // none: the offset is to be absent
 	topicID uuid.UUID        // of the topic that the target belongs to; zero: unknown
+	since   ledger.Time      // when the target was committed; unknown: it is no row
 	// recorded says that the target is a row that was committed, with its epoch and metadata. Of
 	// any other target nobody knows them.
 	recorded bool
@@ -36,7 +37,7 @@ type decider struct {
 	rules Rules
 	facts *Facts
 	group *GroupFacts
-	ever  func(topic string) bool // whether the group has committed to a topic; nil: nobody asks
+	ever  map[string]bool // topics that the group has committed to; nil: nobody asks
 }
 
 // step decides what is done to a partition. The first rule that holds decides, and what cannot
@@ -63,7 +64,7 @@ func (d *decider) step(w want) Step {
 		return refuse(s, why)
 	case !s.Target.Exists:
 		return d.absent(s)
-	case d.ever != nil && !d.rules.AllowNewTopic && !d.ever(w.tp.Topic):
+	case d.ever != nil && !d.rules.AllowNewTopic && !d.ever[w.tp.Topic]:
 		return refuse(s, "the group has never committed to this topic; --allow-new-topic if that is meant")
 	case s.past():
 		return keep(s, d.pastWords(&s))
@@ -139,7 +140,8 @@ func (d *decider) absent(s Step) Step {
 // bound holds the target against the log, and returns why it cannot be committed. A target that
 // is moved to an end of the log is no recorded row any more.
 func (d *decider) bound(s *Step, w *want) string {
-	at, to := s.Target.At, int64(0)
+	at := s.Target.At
+	var to int64
 	switch {
 	case s.Log == nil && d.facts.FromLedger:
 		w.note = join(w.note, "the log was never observed, so its bounds are not known")

@@ -65,6 +65,8 @@ func NewDraft(w Wish, m Material) (*Draft, error) {
 	if err := w.validate(); err != nil {
 		return nil, err
 	}
+	w.Target.Rows = slices.Clone(w.Target.Rows)
+	sortRows(w.Target.Rows)
 	d := &Draft{wish: w, head: Plan{
 		Command: w.Command, Cluster: w.Cluster, Point: w.Target.Text, Clock: w.Target.clock(), Made: w.Now,
 		Seq: m.Now.Seq(), Rules: w.Rules,
@@ -89,6 +91,7 @@ func NewDraft(w Wish, m Material) (*Draft, error) {
 		case w.Target.ofHistory():
 			g.then = recorded(m, w.Cluster, w.Target.source(name))
 		}
+		refuseRecreated(m.Now, w.Cluster, g.then)
 		d.groups = append(d.groups, g)
 	}
 	if _, known := m.Now.Group(w.Cluster, w.Target.Group); w.Target.Kind == TargetGroup && !known && w.Target.ofHistory() {
@@ -102,6 +105,18 @@ func NewDraft(w Wish, m Material) (*Draft, error) {
 		}
 	}
 	return d, nil
+}
+
+// refuseRecreated refuses targets that were committed to a topic which was made again since, where
+// no topic id says so.
+func refuseRecreated(now *projection.State, cluster string, then map[ledger.TopicPartition]want) {
+	for tp, w := range then {
+		t, ok := now.Topic(cluster, tp.Topic)
+		if ok && w.target.Exists && w.refused == "" && w.topicID == uuid.Nil && w.since.Known() && t.Recreated.After(w.since) {
+			w.refused = "the topic was deleted and made again since, at " + t.Recreated.String() + ": its offsets mean other records"
+			then[tp] = w
+		}
+	}
 }
 
 // source is the group whose history a target is looked up in.
@@ -148,7 +163,7 @@ func unrecorded(tp ledger.TopicPartition, k projection.Known) want {
 func wantRow(then *projection.State, cluster string, p *projection.Partition, k projection.Known, byTime bool) want {
 	w := want{
 		tp: ledger.TopicPartition{Topic: p.Topic, Partition: p.Partition}, target: p.Committed, recorded: true,
-		epoch: p.LeaderEpoch, metadata: p.Metadata, topicID: p.TopicID,
+		epoch: p.LeaderEpoch, metadata: p.Metadata, topicID: p.TopicID, since: p.Effective,
 	}
 	if w.topicID == uuid.Nil {
 		if t, ok := then.Topic(cluster, p.Topic); ok {

@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/offsetledger/offsetledger/ledger"
 )
@@ -58,6 +59,10 @@ func (w *Wish) validate() error {
 		fault("all topics are named, and some")
 	case w.Command == CommandReset && !w.AllTopics && len(w.Picks) == 0 && !listed:
 		fault("no topic is named")
+	}
+	mixed := slices.ContainsFunc(w.Target.Rows, func(r FileRow) bool { return r.HasGroup != w.Target.Rows[0].HasGroup })
+	if mixed {
+		fault("some rows of the file name a group, and some do not")
 	}
 	if !w.Target.Point.Resolved() {
 		fault("the point %s is not resolved to a sequence", w.Target.Point)

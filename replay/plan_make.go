@@ -62,8 +62,12 @@ func (d *Draft) group(g *draftGroup, f *Facts) (PlanGroup, error) {
 		}
 	}
 	if d.wish.Command == CommandReset && facts.Exists {
-		by.ever = func(topic string) bool {
-			return slices.Contains(g.topics, topic) || slices.ContainsFunc(facts.Rows, func(r ledger.Offset) bool { return r.Topic == topic })
+		by.ever = map[string]bool{}
+		for _, topic := range g.topics {
+			by.ever[topic] = true
+		}
+		for i := range facts.Rows {
+			by.ever[facts.Rows[i].Topic] = true
 		}
 	}
 	picked, err := d.pick(g, facts, f)

@@ -122,7 +122,7 @@ func (m *Move) want() want {
 		w.refused = fmt.Sprintf("%d was committed before, which is no offset", was.At)
 		return w
 	}
-	w.target = was
+	w.target, w.since = was, ch.Time
 	if m.Before.Committed == was || !m.Before.Committed.Exists && m.Before.Before == was {
 		w.recorded, w.epoch, w.metadata = true, m.Before.LeaderEpoch, m.Before.Metadata
 	}

@@ -84,6 +84,18 @@ func TestPlanOfAMomentThatIsNotKnown(t *testing.T) {
 	requireSteps(t, p, brief{action: replay.ActionRefuse, reasons: "capture has not passed that moment"})
 }
 
+// Before Kafka 4.1 no row names the id of its topic. That the topic was made again since is known
+// from the ledger then.
+func TestPlanOfATopicThatWasMadeAgain(t *testing.T) {
+	again := ledger.Event{Kind: ledger.KindTopic, Cluster: "c", Topic: "t", Time: millis(3 * hour), Source: ledger.Source{Kind: ledger.SourceTail},
+		TopicInfo: &ledger.TopicInfo{TopicID: topicT, Partitions: 2, Recreated: true}}
+	log := history(commit("g", hour, row(0, 100, 0, hour)), again, commit("g", 4*hour, row(1, 7, 1, 4*hour)))
+	p := restoreTo(t, log, replay.Point{Time: millis(2 * hour)}, kafkaNow(has(0, 50)), replay.Rules{})
+	requireSteps(t, p, brief{action: replay.ActionRefuse, reasons: "made again since, at 1970-01-01T03:00:00.000Z"}, brief{action: replay.ActionKeep})
+	p = restoreTo(t, log, replay.Point{Time: millis(5 * hour)}, kafkaNow(has(1, 50)), replay.Rules{})
+	require.Equal(t, replay.ActionSet, p.Groups[0].Steps[1].Action)
+}
+
 // Share groups take no offsets; those of Kafka Streams have state beside theirs. An open
 // transaction can still commit what would be overwritten: that clears by itself.
 func TestPlanGroupsOfOtherKinds(t *testing.T) {

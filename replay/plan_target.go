@@ -2,6 +2,8 @@ package replay
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
@@ -125,18 +127,25 @@ func (w *want) atRecord(f *Facts, p *PartitionFacts, t ledger.Time) {
 	}
 }
 
-// listed finds the row of a file.
+// listed finds the row of a file, whose rows are sorted.
 func (w want) listed(group string, rows []FileRow) want {
-	for _, r := range rows {
-		if r.Topic == w.tp.Topic && r.Partition == w.tp.Partition && (!r.HasGroup || r.Group == group) {
-			w.target = existing(r.Offset)
-			if r.Offset < 0 {
-				w.refused = fmt.Sprintf("%d is no offset", r.Offset)
-			}
-			return w
-		}
+	if len(rows) > 0 && !rows[0].HasGroup {
+		group = ""
 	}
-	w.kept = "not in the file"
+	i, ok := slices.BinarySearchFunc(rows, w.tp, func(r FileRow, tp ledger.TopicPartition) int {
+		if c := strings.Compare(r.Group, group); c != 0 {
+			return c
+		}
+		return comparePartitions(ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}, tp)
+	})
+	if !ok {
+		w.kept = "not in the file"
+		return w
+	}
+	w.target = existing(rows[i].Offset)
+	if rows[i].Offset < 0 {
+		w.refused = fmt.Sprintf("%d is no offset", rows[i].Offset)
+	}
 	return w
 }
 
