@@ -199,3 +199,43 @@ func TestKilledInTheMiddleOfTwoHundredGroups(t *testing.T) {
 		}
 	}
 }
+
+// Since it was rewound a group has read half of it again, one partition to beyond where it was.
+// The plan of the incident skips the rest of what was moved, and touches nothing else: neither
+// what has passed its target nor a topic that nobody moved.
+func TestOnlyTheRestOfARewindIsSkipped(t *testing.T) {
+	r := kafkatest.Shared(t, "")
+	topic, other, group := unique("orders"), unique("refunds"), unique("billing")
+	produce(t, r, topic, 60, 60, 60)
+	produce(t, r, other, 60)
+	d := serve(t, t.TempDir(), r.Addrs()[0]).ready()
+	require.NoError(t, r.Commit(bounded(t), group, topic, map[int32]int64{0: 40, 1: 40, 2: 40}))
+	require.NoError(t, r.Commit(bounded(t), group, other, map[int32]int64{0: 40}))
+	d.through()
+	require.NoError(t, r.Commit(bounded(t), group, topic, map[int32]int64{0: 0, 1: 0, 2: 0}))
+	d.through()
+	incidents := rows[api.IncidentRow](d, "incidents", "--group", group)
+	require.Len(t, incidents, 1)
+	require.NoError(t, r.Commit(bounded(t), group, topic, map[int32]int64{0: 50, 1: 20}))
+	require.NoError(t, r.Commit(bounded(t), group, other, map[int32]int64{0: 45}))
+	d.through()
+
+	plan := d.plan("restore", "plan", "--incident", incidents[0].ID)
+	require.Equal(t, replay.Sums{Set: 2, Kept: 1, Skips: 60}, plan.Sums())
+	require.Equal(t, "already past target", plan.Groups[0].Steps[0].Reason)
+	done, out := d.apply("apply", plan.ID, "-B", r.Addrs()[0])
+	require.Zero(t, out.code, out.stderr)
+	require.Equal(t, 2, done.Rows[0].Written)
+	require.Equal(t, 1, done.Rows[0].Kept)
+	for p, want := range map[int32]int64{0: 50, 1: 40, 2: 40} {
+		require.Equal(t, want, stored(t, r, group, topic)[p].At)
+	}
+	require.Equal(t, int64(45), stored(t, r, group, other)[0].At)
+
+	// Made again, the topic has other records at those offsets.
+	require.NoError(t, r.DeleteTopic(bounded(t), topic))
+	require.NoError(t, r.CreateTopic(bounded(t), topic, 3))
+	out = run(t, "restore", "plan", "--incident", incidents[0].ID, "-B", r.Addrs()[0], "--api", d.URL)
+	require.Equal(t, 4, out.code, out.stdout)
+	require.Contains(t, out.stdout, "was deleted and made again")
+}
