@@ -4,9 +4,10 @@ import "fmt"
 
 // Split cuts an event that encodes to more than limit bytes into parts that do not, and
 // returns e alone when it fits. Parts are numbered from 1 and share everything but what is
-// cut: each takes its share of every list (rows, updates, before, members, watermarks
-// and the topics of those unanswered, lines of a cursor) and of the bytes of an opaque record or an operation, in order. So the rows of
-// a part can be folded by themselves, and [Join] puts the whole together again.
+// cut: each takes its share of every list (rows, updates, before, members, watermarks and the
+// topics of those unanswered, lines of a cursor) and of the bytes of an opaque record or an
+// operation, in order. So the rows of a part can be folded by themselves, and [Join] puts the
+// whole together again.
 //
 // The parts share memory with e. It fails with [ErrTooLarge] when an element that is not cut
 // (a row, a member) is too large by itself, and when e is a part already. What cannot be

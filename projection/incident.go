@@ -72,16 +72,6 @@ func (in *Incident) Holds(seq uint64) bool {
 	return false
 }
 
-// Seqs returns the sequences of the incident's records in order: what to read to see its
-// Changes.
-func (in *Incident) Seqs() []uint64 {
-	seqs := append([]uint64{in.Seq}, in.more...)
-	if in.LastSeq != in.Seq {
-		seqs = append(seqs, in.LastSeq)
-	}
-	return seqs
-}
-
 // sameAct is how far from the first Change of an act the others can be.
 const sameAct = time.Second
 

@@ -190,8 +190,9 @@ func (a *OffsetAnswer) take(p *kmsg.OffsetFetchResponseGroupTopicPartition) {
 
 // RereadEvents makes events of answers: committed offsets of those that exist, deletions of
 // unknown cause of those that do not, and nothing of those that are not known. at is the
-// moment after which the answers were there, and the effective time of all rows. Rows of one group that are known from the same
-// moment on share an event. The caller decides which answers are news.
+// moment after which the answers were there, and the effective time of all rows. Rows of one group
+// that are known from the same moment on share an event. The caller decides which answers are
+// news.
 func RereadEvents(cluster string, answers []OffsetAnswer, at ledger.Time) []ledger.Event {
 	type act struct {
 		group     string

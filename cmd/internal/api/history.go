@@ -81,10 +81,11 @@ func (s *server) selection(ctx context.Context, f *frame, q Query) (*selection, 
 	if q.Follow && q.Until != "" {
 		return nil, problem(CodeBadParameter, "follow: it does not go with until, which lies in the past, so that nothing would come")
 	}
-	for name, seq := range map[string]uint64{paramAround: q.Around, paramFrom: q.From.Seq} {
-		if seq > f.seq {
-			return nil, problem(CodeUnknownSequence, "%s: the ledger ends at seq:%d", name, f.seq)
-		}
+	switch beyond := "%s: the ledger ends at seq:%d"; {
+	case q.Around > f.seq:
+		return nil, problem(CodeUnknownSequence, beyond, paramAround, f.seq)
+	case q.From.Seq > f.seq:
+		return nil, problem(CodeUnknownSequence, beyond, paramFrom, f.seq)
 	}
 	if q.Next != "" {
 		if sel.before, err = strconv.ParseUint(q.Next, 10, 64); err != nil {

@@ -14,9 +14,6 @@ type Position struct {
 	Within bool
 }
 
-// AfterRow is the place behind one row of history.
-func AfterRow(r *ChangeRow) Position { return Position{Seq: r.Seq, Row: r.Row, Within: true} }
-
 // String spells p as the parameter from takes it: SEQ, or SEQ.ROW.
 func (p Position) String() string {
 	s := strconv.FormatUint(p.Seq, 10)

@@ -58,7 +58,7 @@ func TestAStreamIsResumedInsideAnEvent(t *testing.T) {
 	require.Len(t, all, events*partitions)
 	for broken := 1; broken < len(all); broken++ {
 		last := all[broken-1]
-		rest := read(api.AfterRow(&api.ChangeRow{Seq: last.seq, Row: last.row}), len(all))
+		rest := read(api.Position{Seq: last.seq, Row: last.row, Within: true}, len(all))
 		require.Equal(t, all[broken:], rest, "broken off after %v", last)
 	}
 	require.Equal(t, all[partitions:], read(api.Position{Seq: all[0].seq}, len(all)), "a sequence alone is behind the whole event")
