@@ -239,3 +239,25 @@ func TestOnlyTheRestOfARewindIsSkipped(t *testing.T) {
 	require.Equal(t, 4, out.code, out.stdout)
 	require.Contains(t, out.stdout, "was deleted and made again")
 }
+
+// Somebody sets the group back again while the program watches: it says so, and ends with 3.
+func TestARestoreThatIsOverwrittenIsTold(t *testing.T) {
+	r := kafkatest.Shared(t, "")
+	topic, group := unique("orders"), unique("billing")
+	produce(t, r, topic, 60)
+	d := serve(t, t.TempDir(), r.Addrs()[0], "--allow-writes").ready()
+	require.NoError(t, r.Commit(bounded(t), group, topic, map[int32]int64{0: 40}))
+	d.through()
+	plan := d.plan("reset", "plan", group, "--to", "20", "--topics", topic+":0")
+	done, out := d.apply("apply", plan.ID)
+	require.Zero(t, out.code, out.stderr)
+	d.through()
+	stays := run(t, "restore", "watch", done.ID, "--for", "1ms", "--api", d.URL)
+	require.Zero(t, stays.code, stays.stderr)
+	require.Equal(t, "0 of 1 partitions committed past their target: it stayed\n", stays.stdout)
+
+	require.NoError(t, r.Commit(bounded(t), group, topic, map[int32]int64{0: 3}))
+	out = run(t, "restore", "watch", done.ID, "--for", "30s", "--api", d.URL)
+	require.Equal(t, 3, out.code)
+	require.Contains(t, errorLine(t, out.stderr), "it was overwritten: rewind of "+group+" "+topic+"/0 from 20 to 3")
+}
