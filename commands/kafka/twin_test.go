@@ -48,18 +48,20 @@ func TestRealCommitsToldTwiceAreOne(t *testing.T) {
 		part  int32
 	}
 	moved := map[key][]projection.Change{}
-	told := map[ledger.SourceKind]int{}
+	told, twins := map[ledger.SourceKind]int{}, 0
 	for _, rec := range recordsOf(t, log) {
 		if rec.Event.Kind == ledger.KindCommitted {
 			told[rec.Event.Source.Kind] += len(rec.Event.Offsets)
 		}
 		changes, err := s.Apply(rec)
 		require.NoError(t, err)
+		twins += len(s.Twins())
 		for _, c := range changes {
 			moved[key{c.Group, c.Partition}] = append(moved[key{c.Group, c.Partition}], c)
 		}
 	}
 	require.Positive(t, told[ledger.SourceManager])
+	require.Equal(t, told[ledger.SourceManager], twins, "each second telling says which it repeats")
 	require.GreaterOrEqual(t, told[ledger.SourceTail], told[ledger.SourceManager])
 	for name := range protocols {
 		group := topic + "-" + name
