@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -282,6 +283,50 @@ func TestCAP18TheAnswerCountsNotTheRequest(t *testing.T) {
 		require.Equal(t, code, failed[0].Offsets[i].ErrorCode)
 		_, known := p.m.Offset("orders", partition)
 		require.False(t, known)
+	}
+}
+
+// A commit takes two requests, and the second gets no answer. What the first has committed is
+// committed: only the others have failed, and go with the next commit.
+func TestCommitOfSeveralRequestsBrokenOffBetween(t *testing.T) {
+	const partitions = 200
+	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": partitions}})
+	require.NoError(t, fake.Produce(t.Context(), "orders", 0, 1))
+	log := ledgertest.New(t)
+	p := startPod(t, fake, log, "billing", "orders", podConfig{manager: commands.Config{Strategy: commands.Manual()}})
+	p.poll(1)
+	metadata := strings.Repeat("m", 4000)
+	for i := range int32(partitions) {
+		require.NoError(t, p.m.Update(commands.Update{Topic: "orders", Partition: i, Offset: 1, Metadata: metadata}))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	requests := 0
+	fake.Kafka.ControlKey(int16(kmsg.OffsetCommit), func(kmsg.Request) (kmsg.Response, error, bool) {
+		fake.Kafka.KeepControl()
+		if requests++; requests != 2 {
+			return nil, nil, false
+		}
+		cancel()
+		return nil, errors.New("the connection breaks"), true
+	})
+	first, err := p.m.Commit(ctx)
+	require.Error(t, err)
+	require.Positive(t, first)
+	require.Less(t, first, partitions)
+	rest, err := p.m.Commit(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, partitions, first+rest)
+
+	failed := map[int32]bool{}
+	for _, event := range eventsOf(t, log, ledger.KindFailed) {
+		for _, row := range event.Offsets {
+			require.Equal(t, kerr.RequestTimedOut.Code, row.ErrorCode)
+			failed[row.Partition] = true
+		}
+	}
+	require.Len(t, failed, rest)
+	for i := range int32(partitions) {
+		require.Equal(t, []int64{1}, positionsIn(t, log, ledger.KindCommitted, "orders", i), "partition %d", i)
 	}
 }
 

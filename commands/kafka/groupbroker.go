@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -36,7 +37,8 @@ const maxCommit = 512 << 10
 // rowCost is about what a row takes beside its metadata; the default metadata is the member id.
 const rowCost = 128
 
-// Commit implements [commands.Broker].
+// Commit implements [commands.Broker]. Of several requests the first without an answer ends it:
+// rows that are accepted by then stay so, and the others have timed out.
 func (b *groupBroker) Commit(ctx context.Context, rows []ledger.Offset) ([]ledger.Offset, error) {
 	if b.inTransactions {
 		return b.inTransaction(rows)
@@ -49,8 +51,14 @@ func (b *groupBroker) Commit(ctx context.Context, rows []ledger.Offset) ([]ledge
 			n++
 		}
 		part, err := b.commit(ctx, rows[:n])
-		if err != nil {
+		switch {
+		case err != nil && out == nil:
 			return nil, err
+		case err != nil:
+			part, n = slices.Clone(rows), len(rows)
+			for i := range part {
+				part[i].ErrorCode = kerr.RequestTimedOut.Code
+			}
 		}
 		out, rows = append(out, part...), rows[n:]
 	}
