@@ -38,6 +38,25 @@ type Bind struct {
 
 const defaultCommitTimeout = 10 * time.Second
 
+// validate returns everything that is wrong with b, which has its defaults. A client says so when it
+// is polled, since options cannot fail.
+func (b Bind) validate() error {
+	var faults []error
+	if b.Start > StartFromLedger {
+		faults = append(faults, fmt.Errorf("Start: %d is none of StartFromBroker and StartFromLedger", b.Start))
+	}
+	if b.Outside > OutsideClamps {
+		faults = append(faults, fmt.Errorf("Outside: %d is none of OutsideFails and OutsideClamps", b.Outside))
+	}
+	if b.CommitTimeout < time.Millisecond {
+		faults = append(faults, fmt.Errorf("CommitTimeout: %s is below 1ms", b.CommitTimeout))
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w kafka.Bind: %w", commands.ErrInvalid, errors.Join(faults...))
+}
+
 // Opts are the options that make a consumer commit through a manager. They go last, so that
 // nothing replaces them:
 //
@@ -161,6 +180,9 @@ func list(partitions map[string][]int32) []ledger.TopicPartition {
 // start decides where assigned partitions are read from, and tells the manager. offsets are the
 // broker's; where it has none, where the consumer begins then.
 func (c *consumer) start(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	if err := c.bind.validate(); err != nil {
+		return nil, err
+	}
 	if c.broker.group != c.cfg.Group {
 		return nil, fmt.Errorf("consumer of group %q is bound to the offset manager of %q: give both the same group", c.broker.group, c.cfg.Group)
 	}

@@ -109,3 +109,17 @@ func TestAStartThatIsANumberIsNoCommittedOffset(t *testing.T) {
 		})
 	}
 }
+
+// CMT-12: settings that make no sense are refused by the names of their fields, before anything is
+// read.
+func TestCMT12NonsenseSettingsOfABinding(t *testing.T) {
+	fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 1}})
+	p := startPod(t, fake, ledgertest.New(t), "billing", "orders", podConfig{bind: Bind{Start: 9, Outside: 9, CommitTimeout: -1}})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	err := p.PollFetches(ctx).Err()
+	require.ErrorIs(t, err, commands.ErrInvalid)
+	for _, field := range []string{"Start", "Outside", "CommitTimeout"} {
+		require.ErrorContains(t, err, field+": ")
+	}
+}
