@@ -25,6 +25,8 @@ type historyFlags struct {
 	around         string
 	all, perRow    bool
 	follow         bool
+	lag            bool
+	points         int64
 }
 
 func (a *app) historyCommand() *cobra.Command {
@@ -34,17 +36,32 @@ func (a *app) historyCommand() *cobra.Command {
 		Short: "What happened to the offsets of a group, or of all",
 		Long: `Tell what happened, oldest first: one line for every event in a table (the last 50 unless
 --limit or --all says otherwise), one row for every partition in the other formats (all of them
-unless --limit is given).`,
+unless --limit is given).
+
+With --lag tell how the lag of the group went instead, for plotting: one row for every partition
+and moment at which it changed, until the next row. Of each of --points spans of time only the
+least, the greatest and the last lag are told, and the first that is not known.`,
 		Example: `  offsetledger history billing --since 02:44Z
   offsetledger history billing --movement rewind,jump,reset --since 7d
   offsetledger history billing --topic orders --partition 0 --all --partitions
   offsetledger history billing --around 184231 --limit 20
+  offsetledger history billing --lag --since -1d -o csv
   offsetledger history -f --not advance,recommit -o jsonl`,
 		Args: mostArgs(1, "a group"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			group, err := groupOf(cmd, args)
 			if err != nil {
 				return err
+			}
+			if h.lag {
+				q, err := h.lagQuery(cmd, group)
+				if err != nil {
+					return err
+				}
+				return a.lagHistory(cmd, q, h)
+			}
+			if cmd.Flags().Changed("points") {
+				return usagef("--points goes with --lag only")
 			}
 			q, err := h.query(cmd, group)
 			if err != nil {
@@ -63,6 +80,8 @@ unless --limit is given).`,
 	f.StringVar(&h.around, "around", "", "the events next to this sequence, half of --limit before it and half from it on")
 	f.BoolVar(&h.all, "all", false, "all events, also in a table")
 	f.BoolVar(&h.perRow, "partitions", false, "one line for every partition, also in a table")
+	f.BoolVar(&h.lag, "lag", false, "how the lag of the group went")
+	f.Int64Var(&h.points, "points", 200, "with --lag, how many spans of time to tell apart")
 	f.BoolVarP(&h.follow, "follow", "f", false, "go on with what happens, until Ctrl-C")
 	a.groupFlag(cmd)
 	a.sourceFlags(cmd)

@@ -56,6 +56,11 @@ func (c *Client) Diff(ctx context.Context, q Query) (Diff, error) {
 	return get[Diff](ctx, c, routeDiff, q)
 }
 
+// Lag asks how the lag of a group went.
+func (c *Client) Lag(ctx context.Context, q Query) (LagHistory, error) {
+	return get[LagHistory](ctx, c, routeLag, q)
+}
+
 // FollowHistory asks for the rows of [Client.History] one by one and, if q says Follow, for
 // what happens until ctx ends.
 func (c *Client) FollowHistory(ctx context.Context, q Query) (*Stream[ChangeRow], error) {

@@ -57,6 +57,7 @@ func parseQuery(raw string, takes []string) (Query, *Problem) {
 		limit := int(min(*n, 1<<31-1))
 		q.Limit = &limit
 	}
+	q.Points = p.count(paramPoints)
 	q.From = p.position(paramFrom)
 	q.Around = p.sequence(paramAround)
 	return q, p.fault

@@ -31,6 +31,7 @@ const (
 	paramAround     = "around"
 	paramTo         = "to"
 	paramApart      = "partitions"
+	paramPoints     = "points"
 )
 
 // Query is a question: the union of what the routes take. The zero value of a field is "not
@@ -57,6 +58,8 @@ type Query struct {
 	Follow     bool     // go on with what comes
 	From       Position // resume after it
 	Around     uint64   // of history: the events next to this sequence
+
+	Points *int64 // of the lag over a range: spans of time; nil: as many as usual
 
 	// Of a comparison: the groups (none: all), its two moments, and whether to tell partitions apart.
 	Groups        []string
@@ -115,6 +118,9 @@ func (q Query) Values() url.Values {
 	}
 	if q.Around != 0 {
 		v.Set(paramAround, strconv.FormatUint(q.Around, 10))
+	}
+	if q.Points != nil {
+		v.Set(paramPoints, strconv.FormatInt(*q.Points, 10))
 	}
 	for _, g := range q.Groups {
 		v.Add(paramGroup, Spell(g))

@@ -78,6 +78,7 @@ const (
 	routeGroup     = "/api/v1/group"
 	routeHistory   = "/api/v1/history"
 	routeEvents    = "/api/v1/events"
+	routeLag       = "/api/v1/lag"
 	routeDiff      = "/api/v1/diff"
 	routeIncidents = "/api/v1/incidents"
 	routeIncident  = "/api/v1/incidents/show"
@@ -153,6 +154,7 @@ func NewHandler(c Config) http.Handler {
 		routeHistory: {takes: append([]string{paramTopic, paramPartition, paramMovement, paramNot, paramAround, paramFollow, paramFrom}, page...),
 			serve: s.history, reads: true},
 		routeEvents:         {takes: append([]string{paramTopic, paramKind, paramFollow, paramFrom}, page...), serve: s.events, reads: true},
+		routeLag:            {takes: []string{paramCluster, paramGroup, paramTopic, paramPartition, paramSince, paramUntil, paramPoints}, serve: s.lag, reads: true},
 		routeDiff:           {takes: []string{paramCluster, paramGroup, paramFrom, paramTo, paramMovement, paramApart}, serve: s.diff, reads: true},
 		routeIncidents:      {takes: append([]string{paramKind, paramReasonless}, page...), serve: s.incidents},
 		routeIncident:       {takes: []string{paramCluster, paramID}, serve: s.incident, reads: true},
@@ -200,7 +202,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	rt, ok := s.routes[r.URL.Path]
 	if !ok {
-		return problem(CodeNotFound, "no such path %s; the API is at /api/v1/groups, group, history, diff, events, incidents, plans, snapshots and ledger", Spell(r.URL.Path))
+		return problem(CodeNotFound, "no such path %s; the API is at /api/v1/groups, group, history, lag, diff, events, incidents, plans, snapshots and ledger", Spell(r.URL.Path))
 	}
 	posting := r.Method == http.MethodPost && rt.post != nil
 	reading := (r.Method == http.MethodGet || r.Method == http.MethodHead) && rt.serve != nil

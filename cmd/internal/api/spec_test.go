@@ -30,7 +30,7 @@ var specTypes = map[string]any{
 	"event": EventRow{}, "source": SourceRow{}, "event offset": EventOffset{}, "ledger": Ledger{}, "check": Check{},
 	"problem": Problem{}, "progress": Progress{}, "plans": Plans{}, "plan row": PlanRow{}, "plan request": PlanRequest{},
 	"snapshots": Snapshots{}, "snapshot": SnapshotRow{}, "snapshot part": SnapshotPart{}, "snapshot name": SnapshotName{},
-	"topic set": TopicSet{}, "file row": FileRow{}, "diff": Diff{}, "diff row": DiffRow{}, "diff partition": DiffPartition{},
+	"topic set": TopicSet{}, "file row": FileRow{}, "lag": LagHistory{}, "lag row": LagRow{}, "diff": Diff{}, "diff row": DiffRow{}, "diff partition": DiffPartition{},
 	"restores": Restores{}, "restore": RestoreRow{}, "apply request": ApplyRequest{}, "restored": Restored{}, "drift": DriftRow{},
 	"restored group": RestoredGroup{}, "refused": RefusedRow{}, "approve request": ApproveRequest{}, "approval": Approval{},
 	"undo request": UndoRequest{}, "records request": RecordsRequest{}, "records": Records{}, "record": RecordRow{},
@@ -132,7 +132,7 @@ func TestTheSpecNamesEveryField(t *testing.T) {
 // answers are what the routes answer with. /healthz and /readyz have no type of their own, and
 // what answers about one plan is a document of package replay.
 var answers = map[string]any{
-	routeGroups: Groups{}, routeGroup: Group{}, routeHistory: History{}, routeEvents: Events{}, routeDiff: Diff{},
+	routeGroups: Groups{}, routeGroup: Group{}, routeHistory: History{}, routeEvents: Events{}, routeDiff: Diff{}, routeLag: LagHistory{},
 	routeIncidents: Incidents{}, routeIncident: Incidents{}, routeLedger: Ledger{}, routePlans: Plans{},
 	routeRestores: Restores{}, routeApply: Restored{}, routeApprove: Approval{}, routeRecords: Records{}, routeAppend: Appended{},
 	routeSnapshots: Snapshots{}, routeSnapshotDelete: Snapshots{},
