@@ -174,34 +174,50 @@ func (j *job) refuse(r RefusedRow) {
 // readBack holds what was done against what is committed after it. A row whose answer did not
 // come is done if it is there.
 func (j *job) readBack(facts *GroupFacts) {
+	done := make(map[ledger.TopicPartition]bool, len(j.accepted)+len(j.deleted))
+	for i := range j.accepted {
+		done[ledger.TopicPartition{Topic: j.accepted[i].Topic, Partition: j.accepted[i].Partition}] = true
+	}
+	for _, key := range j.deleted {
+		done[key] = true
+	}
 	for _, want := range j.set {
 		key := ledger.TopicPartition{Topic: want.Topic, Partition: want.Partition}
 		row := facts.Row(key)
 		there := row != nil && row.At == want.At && row.Metadata == want.Metadata && row.LeaderEpoch == want.LeaderEpoch
-		_, refused := j.refused[key]
-		switch {
-		case there && refused:
-			delete(j.refused, key)
+		if there && !done[key] {
 			j.accepted = append(j.accepted, want)
-		case !there && !refused:
-			now := projection.Value{}
-			if row != nil {
-				now = projection.Value{At: row.At, Exists: true}
-			}
-			j.refuse(RefusedRow{Topic: key.Topic, Partition: key.Partition, Why: "it was written, and " + told(now) + " was read back"})
 		}
+		j.settle(key, there, done[key], row)
 	}
 	for _, key := range j.drop {
-		_, refused := j.refused[key]
-		switch gone := facts.Row(key) == nil; {
-		case gone && refused:
-			delete(j.refused, key)
+		row := facts.Row(key)
+		if row == nil && !done[key] {
 			j.deleted = append(j.deleted, key)
-		case !gone && !refused:
-			j.refuse(RefusedRow{Topic: key.Topic, Partition: key.Partition, Why: "it was deleted, and is there again"})
 		}
+		j.settle(key, row == nil, done[key], row)
 	}
 }
+
+// settle notes whether a partition is as it was to be. What the broker said no to stays so.
+func (j *job) settle(key ledger.TopicPartition, right, answered bool, row *ledger.Offset) {
+	_, refused := j.refused[key]
+	now := projection.Value{}
+	if row != nil {
+		now = projection.Value{At: row.At, Exists: true}
+	}
+	switch {
+	case right:
+		delete(j.refused, key)
+	case answered:
+		j.refuse(RefusedRow{Topic: key.Topic, Partition: key.Partition, Why: "it was written, and " + told(now) + " was read back"})
+	case !refused:
+		j.refuse(RefusedRow{Topic: key.Topic, Partition: key.Partition, Why: "no answer came, and " + told(now) + " is committed", Code: noAnswer})
+	}
+}
+
+// noAnswer is Kafka's code of an error that nothing is known of.
+const noAnswer = -1
 
 // result is what was done.
 func (j *job) result() RestoredGroup {
@@ -213,8 +229,12 @@ func (j *job) result() RestoredGroup {
 		if !ok {
 			continue
 		}
-		if r.Code == 0 {
-			j.out.Written = max(0, j.out.Written-1)
+		switch {
+		case r.Code != 0: // it was never counted
+		case j.was.Steps[i].Action == ActionDelete:
+			j.out.Deleted--
+		default:
+			j.out.Written--
 		}
 		j.out.Refused = append(j.out.Refused, r)
 	}

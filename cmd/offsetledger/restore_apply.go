@@ -16,6 +16,7 @@ import (
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
 	"github.com/offsetledger/offsetledger/cmd/internal/brokers"
 	"github.com/offsetledger/offsetledger/cmd/internal/config"
+	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/replay"
 )
 
@@ -252,7 +253,7 @@ func applyExit(err error) error {
 		return &exitError{exitTimeout, err}
 	case errors.Is(err, replay.ErrPartly):
 		return &exitError{exitPartly, err}
-	case errors.Is(err, replay.ErrBlocked), errors.Is(err, replay.ErrStale), errors.Is(err, replay.ErrRefused):
+	case errors.Is(err, replay.ErrBlocked), errors.Is(err, replay.ErrStale), errors.Is(err, replay.ErrRefused), errors.Is(err, ledger.ErrConflict):
 		return &exitError{exitRefused, err}
 	case errors.As(err, &p):
 		switch p.Code {

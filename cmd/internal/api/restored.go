@@ -106,7 +106,7 @@ func RestoredOf(r *replay.Restored) Restored {
 		}
 		for _, x := range g.Refused {
 			why := x.Why
-			if err := kerr.TypedErrorForCode(x.Code); err != nil {
+			if err := kerr.TypedErrorForCode(x.Code); err != nil && why == "" {
 				why = err.Message
 			}
 			row.Refused = append(row.Refused, RefusedRow{Topic: Text(x.Topic), Partition: x.Partition, Code: x.Code, Error: why})

@@ -454,3 +454,39 @@ func TestAnOffsetThatWasNotThereIsDeletedAndPutBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int64{10, 10, 10}, w.at("billing"))
 }
+
+// silent is a Kafka that does what it is told, or not, and whose answers are lost.
+type silent struct {
+	replay.Broker
+	deaf bool
+}
+
+func (s silent) Commit(ctx context.Context, group string, rows []ledger.Offset) ([]ledger.Offset, error) {
+	if !s.deaf {
+		if _, err := s.Broker.Commit(ctx, group, rows); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errKilled
+}
+
+// An answer that is lost says nothing: what was written is found by reading it back.
+func TestALostAnswerIsReadBack(t *testing.T) {
+	w := newWorld(t)
+	w.rewound("billing")
+	w.rewound("fraud")
+	done, err := replay.Apply(t.Context(), w.log, silent{Broker: w.b}, replay.Order{Plan: w.plan(90, "billing"), By: night})
+	require.NoError(t, err)
+	require.Equal(t, []replay.RestoredGroup{{Group: "billing", Written: 3}}, done.Groups)
+	require.Len(t, w.events("billing")[ledger.KindReset][0].Offsets, 3)
+
+	p := w.plan(90, "fraud")
+	done, err = replay.Apply(t.Context(), w.log, silent{Broker: w.b, deaf: true}, replay.Order{Plan: p, By: night})
+	require.ErrorIs(t, err, replay.ErrPartly)
+	require.Len(t, done.Groups[0].Refused, 3)
+	require.Equal(t, "no answer came, and 10 is committed", done.Groups[0].Refused[0].Why)
+	require.Empty(t, w.events("fraud")[ledger.KindReset])
+	_, err = w.apply(p)
+	require.NoError(t, err)
+	require.Equal(t, []int64{90, 90, 90}, w.at("fraud"))
+}
