@@ -21,7 +21,7 @@ func written(s *State) map[string]string {
 	for _, c := range s.Clusters() {
 		out[c+" capture"] = string(s.AppendCapture(nil, c))
 		for shard := range int32(ledger.WatermarkShards) {
-			out[c+" topics "+string('a'+rune(shard))] = string(s.AppendTopics(nil, c, shard))
+			out[c+" topics "+string('a'+shard)] = string(s.AppendTopics(nil, c, shard))
 		}
 		for name := range s.GroupNames(c) {
 			out[c+" group "+name] = string(s.AppendGroup(nil, c, name))
