@@ -387,6 +387,7 @@ func TestStartFromLedger(t *testing.T) {
 		"before the log, clamped": {1, OutsideClamps, 2},
 		"before the log":          {1, OutsideFails, -1},
 		"behind the log":          {11, OutsideFails, -1},
+		"behind the log, clamped": {11, OutsideClamps, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for protocol, opts := range protocols {
@@ -417,6 +418,10 @@ func startFromLedger(t *testing.T, opts []kgo.Opt, c startCase) {
 		require.ErrorIs(t, fetches.Err(), ErrOutside)
 		require.ErrorContains(t, fetches.Err(), fmt.Sprintf("orders/0: offset %d of the ledger is outside of the log, which reaches from 2 to 10", c.recorded))
 		return
+	}
+	if c.reads == 10 { // the end: something has to come first
+		awaitStart(t, p, "orders", 1)
+		require.NoError(t, fake.Produce(t.Context(), "orders", 0, 1))
 	}
 	records := p.poll(1)
 	require.Equal(t, c.reads, records[0].Offset)
