@@ -240,7 +240,7 @@ func TestOnlyTheRestOfARewindIsSkipped(t *testing.T) {
 	require.Contains(t, out.stdout, "was deleted and made again")
 }
 
-// Somebody sets the group back again while the program watches: it says so, and ends with 3.
+// Somebody sets the group back after it was put where it is to be: watching says so, and ends with 3.
 func TestARestoreThatIsOverwrittenIsTold(t *testing.T) {
 	r := kafkatest.Shared(t, "")
 	topic, group := unique("orders"), unique("billing")
@@ -260,4 +260,14 @@ func TestARestoreThatIsOverwrittenIsTold(t *testing.T) {
 	out = run(t, "restore", "watch", done.ID, "--for", "30s", "--api", d.URL)
 	require.Equal(t, 3, out.code)
 	require.Contains(t, errorLine(t, out.stderr), "it was overwritten: rewind of "+group+" "+topic+"/0 from 20 to 3")
+
+	// With the daemon away the program opens the ledger itself, and writes to Kafka all the same.
+	require.Zero(t, d.stop())
+	here := []string{"--data-dir", d.dir, "-B", r.Addrs()[0]}
+	out = run(t, append([]string{"reset", "plan", group, "--to", "25", "--topics", topic + ":0"}, here...)...)
+	require.Zero(t, out.code, out.stderr)
+	out = run(t, append([]string{"restore", "apply", "--yes", "--reason", "CHG-44"}, here...)...)
+	require.Zero(t, out.code, out.stderr)
+	require.Contains(t, out.stdout, "written 1  read back 1  refused 0")
+	require.Equal(t, int64(25), stored(t, r, group, topic)[0].At)
 }
