@@ -85,6 +85,9 @@ func BenchmarkSnapshot(b *testing.B) {
 
 	b.Run("write", func(b *testing.B) {
 		for b.Loop() {
+			b.StopTimer() // of one state one snapshot is taken
+			require.NoError(b, s.Delete(b.Context(), m.ID()))
+			b.StartTimer()
 			_, err := s.Take(b.Context(), taking)
 			require.NoError(b, err)
 		}
