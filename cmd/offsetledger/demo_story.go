@@ -67,21 +67,32 @@ func (d *demoStory) questions(seq uint64) {
 // goOn waits until somebody puts billing forward from where it stopped, having committed that
 // many orders, and lets it read on from there until ctx ends.
 func (d *demoStory) goOn(ctx context.Context, stopped int64) error {
-	var at int64
-	putForward := func(s *projection.State) bool { at = d.committed(s); return at > stopped }
-	if err := d.until(ctx, putForward); err != nil {
+	at, err := d.putForward(ctx, stopped)
+	if err != nil {
 		return err
-	}
-	// A tool may take several requests, and cannot put back a group that is active.
-	for settled := int64(0); settled != at; {
-		settled = at
-		if err := pause(ctx, time.Second); err != nil {
-			return err
-		}
-		d.view.Read(func(s *projection.State) { at = d.committed(s) })
 	}
 	d.say(demoGroup, "put back: %d -> %d, starts again", stopped, at)
 	return ignoreCount(d.shop.consume(ctx, demoGroup, demoTopic, 0))
+}
+
+// putForward waits until billing stays at more than it had committed when it stopped: a tool may
+// take several requests and cannot put back a group that is active, and what was put back may be
+// taken back at once.
+func (d *demoStory) putForward(ctx context.Context, stopped int64) (at int64, err error) {
+	forward := func(s *projection.State) bool { at = d.committed(s); return at > stopped }
+	for at <= stopped {
+		if err := d.until(ctx, forward); err != nil {
+			return 0, err
+		}
+		for settled := int64(0); settled != at; {
+			settled = at
+			if err := pause(ctx, time.Second); err != nil {
+				return 0, err
+			}
+			d.view.Read(func(s *projection.State) { at = d.committed(s) })
+		}
+	}
+	return at, nil
 }
 
 // read lets billing catch up and then leave, as in a deploy.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/cmd/internal/config"
 	"github.com/offsetledger/offsetledger/cmd/internal/table"
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
@@ -42,21 +43,30 @@ func (a *app) printPlan(p *replay.Plan) error {
 	return nil
 }
 
-// offerPlan writes a plan, and to people what can be done with it next.
-func (a *app) offerPlan(p *replay.Plan) error {
+// whoWrites is what has to be known to carry a plan out where nothing said how to reach Kafka.
+const whoWrites = "      add -B broker:9092 to write from here: a daemon that was started without --allow-writes only reads"
+
+// offerPlan writes a plan, and to people what can be done with it next, also from here if k says
+// how to reach Kafka.
+func (a *app) offerPlan(p *replay.Plan, k config.Flags) error {
 	if err := a.printPlan(p); err != nil || !a.text() {
 		return err
 	}
-	if next := a.planNext(p); next != "" {
-		fmt.Fprintf(a.stdout, "next: %s\n", next)
+	next := a.planNext(p, k)
+	if next == "" {
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "next: %s\n", next)
+	if t := p.Sums(); !p.Impossible() && t.Set+t.Deleted > 0 && !a.namesKafka(k) {
+		fmt.Fprintln(a.stdout, whoWrites)
 	}
 	return nil
 }
 
 // planNext is what can be done with a plan.
-func (a *app) planNext(p *replay.Plan) string {
+func (a *app) planNext(p *replay.Plan, k config.Flags) string {
 	t := p.Sums()
-	apply := a.typed("restore", "apply", p.ID)
+	apply := a.typedWrite(k, "restore", "apply", p.ID)
 	const reason = ` --reason "…"`
 	switch {
 	case p.Impossible():

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/cmd/internal/config"
 	"github.com/offsetledger/offsetledger/cmd/internal/table"
 	"github.com/offsetledger/offsetledger/replay"
 )
@@ -98,12 +99,12 @@ func (a *app) makePlan(cmd *cobra.Command, p *planFlags, r api.PlanRequest) erro
 	if err != nil {
 		return err
 	}
-	return a.showPlan(plan)
+	return a.showPlan(plan, p.kafka)
 }
 
 // showPlan prints a plan, and fails with what makes it impossible.
-func (a *app) showPlan(plan *replay.Plan) error {
-	if err := a.offerPlan(plan); err != nil {
+func (a *app) showPlan(plan *replay.Plan, k config.Flags) error {
+	if err := a.offerPlan(plan, k); err != nil {
 		return err
 	}
 	if !plan.Impossible() {
@@ -199,7 +200,7 @@ func (a *app) restoreShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.offerPlan(plan)
+			return a.offerPlan(plan, config.Flags{})
 		},
 	}
 	a.sourceFlags(cmd)

@@ -140,7 +140,7 @@ func (a *app) applyPlan(ctx context.Context, src *source, plan *replay.Plan, fl 
 	}
 	done, err := a.carryOut(ctx, src, plan, fl)
 	if done.ID != "" {
-		if err := a.printRestored(plan, &done); err != nil {
+		if err := a.printRestored(&done, fl.kafka); err != nil {
 			return err
 		}
 	}
@@ -156,6 +156,9 @@ func (a *app) applyPlan(ctx context.Context, src *source, plan *replay.Plan, fl 
 	return a.watchRestored(ctx, src, plan, began.Seq, fl.watch)
 }
 
+// errNoTerminal is why nobody is asked.
+var errNoTerminal = usagef("there is no terminal to ask on, and nothing was done: look at the plan, and give --yes to carry it out unasked")
+
 // confirm asks for cluster/group on a terminal; elsewhere it has to be said that nobody is asked.
 func (a *app) confirm(plan *replay.Plan, yes bool) error {
 	if yes {
@@ -168,11 +171,15 @@ func (a *app) confirm(plan *replay.Plan, yes bool) error {
 		want += fmt.Sprintf("/%d groups", len(plan.Groups))
 	}
 	if !onTerminal(a.stdin) {
-		return usagef("nobody can be asked here: give --yes")
+		return errNoTerminal
 	}
 	fmt.Fprintf(a.stderr, "type %s to carry it out: ", want)
 	line, err := bufio.NewReader(a.stdin).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.EOF) && line == "": // of /dev/null, which passes for a terminal
+		fmt.Fprintln(a.stderr)
+		return errNoTerminal
+	case err != nil && !errors.Is(err, io.EOF):
 		return err
 	}
 	if strings.TrimSpace(line) != want {
@@ -264,8 +271,8 @@ func applyExit(err error) error {
 	return err
 }
 
-// printRestored says what has become of a plan.
-func (a *app) printRestored(plan *replay.Plan, r *api.Restored) error {
+// printRestored says what has become of a plan, and how to take that back with Kafka as k says.
+func (a *app) printRestored(r *api.Restored, k config.Flags) error {
 	if a.output == outJSON {
 		return a.printJSON(r)
 	}
@@ -287,6 +294,6 @@ func (a *app) printRestored(plan *replay.Plan, r *api.Restored) error {
 	if r.Resumed {
 		line += fmt.Sprintf("  done before %d", earlier)
 	}
-	fmt.Fprintf(a.stdout, "%s  read back %d  refused %d     %s     undo: %s\n", line, written+deleted, refused, r.ID, a.typed("restore", "undo", r.ID))
+	fmt.Fprintf(a.stdout, "%s  read back %d  refused %d     %s     undo: %s\n", line, written+deleted, refused, r.ID, a.typedWrite(k, "restore", "undo", r.ID))
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/cmd/internal/config"
 )
 
 // fromSource is the program as it is called from a clone of the source.
@@ -42,6 +43,17 @@ func (a *app) typed(words ...string) string {
 		}
 	}
 	return strings.Join(line, " ")
+}
+
+// typedWrite spells a command that writes to Kafka as typed does, from where this one was told that
+// Kafka is.
+func (a *app) typedWrite(k config.Flags, words ...string) string {
+	for _, where := range []struct{ flag, value string }{{"-B", k.BootstrapServers}, {"--command-config", k.CommandConfig}} {
+		if where.value != "" {
+			words = append(words, where.flag, shellWord(where.value))
+		}
+	}
+	return a.typed(words...)
 }
 
 // typedExamples spells the examples in the help of a command, and of those below it, as they can

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/offsetledger/offsetledger/cmd/internal/config"
 )
 
 // A command that is offered can be typed as it stands: the program as it was called, and where
@@ -37,4 +39,8 @@ func TestCommandsAreOfferedAsTheyMustBeTyped(t *testing.T) {
 	a = app{program: "ol", apiURL: "http://127.0.0.1:4"}
 	require.Equal(t, "ol group describe --group=-x --at seq:0 --api http://127.0.0.1:4", a.typedDescribe("-x", 1))
 	require.Equal(t, `ol group describe '"a\nb"' --at seq:0 --api http://127.0.0.1:4`, a.typedDescribe("a\nb", 1))
+	a = app{program: "ol"}
+	require.Equal(t, `ol restore undo r91c2d0 -B 'a:1, b:2' --command-config /etc/kafka.properties`,
+		a.typedWrite(config.Flags{BootstrapServers: "a:1, b:2", CommandConfig: "/etc/kafka.properties"}, "restore", "undo", "r91c2d0"))
+	require.Equal(t, "ol restore undo r91c2d0", a.typedWrite(config.Flags{}, "restore", "undo", "r91c2d0"))
 }
