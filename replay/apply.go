@@ -127,6 +127,7 @@ type applying struct {
 	plan   *Plan
 	until  time.Time           // how long groups are waited for
 	past   map[string]*pastRun // of an earlier run of the same restore, by group
+	before string              // the restore that has carried all of the plan out before; empty for none
 	done   Restored
 }
 
@@ -263,7 +264,7 @@ func (a *applying) look(ctx context.Context, names []string) ([]*job, error) {
 	}
 	switch {
 	case len(stale.Changed) > 0:
-		stale.ID = a.plan.ID
+		stale.ID, stale.Done = a.plan.ID, a.before
 		return nil, &stale
 	case len(blocked.Groups) > 0:
 		return jobs, &blocked

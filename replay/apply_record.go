@@ -161,7 +161,11 @@ func (a *applying) resume(ctx context.Context) error {
 			last = &all[i]
 		}
 	}
-	if last == nil || last.Until != 0 && last.Whole {
+	switch {
+	case last == nil:
+		return nil
+	case last.Until != 0 && last.Whole:
+		a.before = last.Restore
 		return nil
 	}
 	a.done.ID, a.done.Resumed = last.Restore, true

@@ -16,6 +16,7 @@ var ErrStale = errors.New("the plan is not true any more")
 type StaleError struct {
 	ID      string
 	Changed []string // one text for each group or step
+	Done    string   // the restore that has carried the plan out already; empty for none
 }
 
 func (e *StaleError) Error() string {
@@ -24,7 +25,11 @@ func (e *StaleError) Error() string {
 	if n := len(e.Changed) - len(most); n > 0 {
 		more = fmt.Sprintf(", and %d more", n)
 	}
-	return fmt.Sprintf("plan %s is not true any more: %s%s", e.ID, strings.Join(most, ", "), more)
+	why := "is not true any more"
+	if e.Done != "" {
+		why = "was carried out already, as " + e.Done + ", and nothing is repeated"
+	}
+	return fmt.Sprintf("plan %s %s: %s%s", e.ID, why, strings.Join(most, ", "), more)
 }
 
 // Is makes the error match [ErrStale].

@@ -334,6 +334,7 @@ func TestARunThatWasCutOffIsFinishedAndNothingIsRepeated(t *testing.T) {
 			done, err := w.apply(p)
 			if n == 4 && after {
 				require.ErrorIs(t, err, replay.ErrStale, "it was done, and recorded as done: there is nothing left")
+				require.ErrorContains(t, err, "was carried out already, as "+first.ID)
 			} else {
 				require.NoError(t, err, "append %d, after: %t", n, after)
 				require.Equal(t, n > 1 || after, done.Resumed)
