@@ -134,13 +134,37 @@ func (sel *selection) wants(topic *string, partition *int32, m projection.Moveme
 // since what an event did depends on it. An event of which nothing was asked for is told
 // without rows.
 type narrator struct {
-	log     Log
-	sel     *selection
-	history *replay.History
+	log       Log
+	sel       *selection
+	history   *replay.History
+	approvals *replay.Approvals
 }
 
 func (s *server) narrator(sel *selection, cluster string) *narrator {
-	return &narrator{log: s.Log, sel: sel, history: replay.NewHistory(scope(cluster, sel.q.Group))}
+	return &narrator{
+		log: s.Log, sel: sel, history: replay.NewHistory(scope(cluster, sel.q.Group)), approvals: replay.NewApprovals(s.Log, cluster),
+	}
+}
+
+// rows makes the rows of an event, with who agreed to the plan that they are of.
+func (n *narrator) rows(ctx context.Context, e *event) ([]ChangeRow, error) {
+	rows := e.rows()
+	for i := range rows {
+		row := &rows[i]
+		if row.Plan == nil {
+			continue
+		}
+		var actor string
+		if row.Actor != nil {
+			actor = string(*row.Actor)
+		}
+		by, _, err := n.approvals.Before(ctx, *row.Plan, actor, row.Seq)
+		if err != nil {
+			return nil, err
+		}
+		row.ApprovedBy = said(by)
+	}
+	return rows, nil
 }
 
 // stored tells what is stored up to sequence to. Only here both sources of a commit that was told

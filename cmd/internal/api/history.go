@@ -34,7 +34,8 @@ func (s *server) history(w http.ResponseWriter, r *http.Request, q Query) error 
 	if err != nil {
 		return err
 	}
-	for e, err := range s.story(r.Context(), s.narrator(sel, f.cluster), f, &answer) {
+	n := s.narrator(sel, f.cluster)
+	for e, err := range s.story(r.Context(), n, f, &answer) {
 		if err != nil {
 			return doc.fail(err)
 		}
@@ -42,7 +43,10 @@ func (s *server) history(w http.ResponseWriter, r *http.Request, q Query) error 
 			before := strconv.FormatUint(e.seq, 10)
 			answer.Next = &before
 		}
-		rows := e.rows()
+		rows, err := n.rows(r.Context(), &e)
+		if err != nil {
+			return doc.fail(err)
+		}
 		for i := range rows {
 			if err := doc.row(&rows[i]); err != nil {
 				return err
@@ -107,7 +111,11 @@ func (s *server) streamHistory(w http.ResponseWriter, r *http.Request, sel *sele
 		if err != nil {
 			return out.fail(err)
 		}
-		if writeAll(out, e.rows()); out.broken() {
+		rows, err := n.rows(r.Context(), &e)
+		if err != nil {
+			return out.fail(err)
+		}
+		if writeAll(out, rows); out.broken() {
 			return nil
 		}
 	}
@@ -122,7 +130,11 @@ func (s *server) streamHistory(w http.ResponseWriter, r *http.Request, sel *sele
 		if e.size() == 0 {
 			continue
 		}
-		writeAll(out, e.rows())
+		rows, err := n.rows(r.Context(), &e)
+		if err != nil {
+			return out.fail(err)
+		}
+		writeAll(out, rows)
 		if out.upToDate(); out.broken() {
 			return nil
 		}

@@ -42,8 +42,8 @@ type ChangeRow struct {
 	ActorVerified bool     `json:"actor_verified"`
 	Reason        *Text    `json:"reason"`
 	Plan          *string  `json:"plan"`
-	ApprovedBy    *Text    `json:"approved_by"`
-	Cause         *string  `json:"cause"` // of deletions, refusals and gaps
+	ApprovedBy    *Text    `json:"approved_by"` // who else agreed to the plan
+	Cause         *string  `json:"cause"`       // of deletions, refusals and gaps
 	CauseInferred bool     `json:"cause_inferred"`
 	Evidence      string   `json:"evidence,omitempty"` // of a jump: what makes it one
 	Note          string   `json:"note,omitempty"`

@@ -142,13 +142,19 @@ func (s *server) foundAgain(ctx context.Context, seq uint64) ([]projection.Incid
 // detail adds what only the log tells: the changes, and where they were read.
 func (s *server) detail(ctx context.Context, f *frame, in *projection.Incident, row *IncidentRow) error {
 	sel := &selection{q: Query{Group: &in.Group, Movements: []projection.Movement{in.Kind}}}
-	for e, err := range s.narrator(sel, f.cluster).stored(ctx, in.LastSeq) {
+	n := s.narrator(sel, f.cluster)
+	for e, err := range n.stored(ctx, in.LastSeq) {
 		if err != nil {
 			return err
 		}
-		if in.Holds(e.seq) {
-			row.Changes = append(row.Changes, e.rows()...)
+		if !in.Holds(e.seq) {
+			continue
 		}
+		rows, err := n.rows(ctx, &e)
+		if err != nil {
+			return err
+		}
+		row.Changes = append(row.Changes, rows...)
 	}
 	rec, err := s.one(ctx, in.Seq)
 	if err != nil {

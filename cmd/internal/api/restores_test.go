@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
 	"github.com/offsetledger/offsetledger/cmd/internal/api/apitest"
 	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/projection"
 	"github.com/offsetledger/offsetledger/replay"
 )
 
@@ -113,4 +115,44 @@ func TestAPlanWaitsForLeaveAndConsent(t *testing.T) {
 	restores, err := d.Restores(t.Context(), api.Query{})
 	require.NoError(t, err)
 	require.Empty(t, restores.Rows, "what is no restore of ours is not shown as one")
+}
+
+// ben agrees to a plan, kim carries it out, and its rows say both; what kim agreed to alone, nobody
+// else has.
+func TestRowsSayWhoAgreedToTheirPlan(t *testing.T) {
+	d := writer(t)
+	story := apitest.Begin(t, d.ledger, apitest.NightEnds)
+	carryOut := func(plan string, to int64) {
+		intent := ledger.Event{
+			Kind: ledger.KindIntent, Cluster: "prod", Group: "fraud", Time: ledger.AtTime(nightEnds), Source: ledger.Source{Kind: ledger.SourceOperator},
+			Actor: "kim", Reason: "CHG-41", Plan: plan, Offsets: []ledger.Offset{{Topic: "refunds", At: to}},
+		}
+		_, err := api.RestoreLog{Client: d.Client}.Append(t.Context(), []ledger.Event{intent})
+		require.NoError(t, err)
+		story.Commit("fraud", "refunds", "", to)
+	}
+	var plans []string
+	for _, agrees := range [][]string{{"eve", "ben", "kim"}, {"kim"}} {
+		p, err := d.Plan(t.Context(), api.PlanRequest{Command: replay.CommandRestore, Incident: "i19", Actor: "kim"})
+		require.NoError(t, err)
+		plans = append(plans, p.ID)
+		for _, actor := range agrees {
+			_, err = d.Approve(t.Context(), api.ApproveRequest{ID: p.ID, Digest: p.Digest, Actor: api.Text(actor)})
+			require.NoError(t, err)
+		}
+		carryOut(p.ID, 500-int64(len(plans)))
+	}
+	story.Commit("fraud", "refunds", "", 600)
+
+	h, err := d.History(t.Context(), api.Query{Group: ptr("fraud"), Since: "-1s", Not: []projection.Movement{projection.MovementNone}})
+	require.NoError(t, err)
+	require.Len(t, h.Rows, 3)
+	require.Equal(t, plans[0], *h.Rows[0].Plan)
+	require.Equal(t, "ben", h.Rows[0].ApprovedBy.String())
+	require.Equal(t, plans[1], *h.Rows[1].Plan)
+	require.Nil(t, h.Rows[1].ApprovedBy)
+	require.Nil(t, h.Rows[2].ApprovedBy)
+	shown, err := d.Incident(t.Context(), api.Query{ID: fmt.Sprint(h.Rows[0].Seq)})
+	require.NoError(t, err)
+	require.Equal(t, "ben", shown.Rows[0].Changes[0].ApprovedBy.String())
 }
