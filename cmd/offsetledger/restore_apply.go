@@ -27,7 +27,6 @@ type applyFlags struct {
 	yes, strict   bool
 	waitEmpty     time.Duration
 	watch         time.Duration
-	approval      []string // --require-approval, for what is carried out here
 }
 
 func (a *app) addApplyFlags(cmd *cobra.Command, fl *applyFlags) {
