@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
 	"github.com/offsetledger/offsetledger/cmd/internal/table"
@@ -69,7 +70,7 @@ func (a *app) offsetTable(g *api.Group) *table.Table {
 func offsetColumns(wide bool) []table.Column {
 	names := []string{"TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "LAST-COMMIT", "KNOWN"}
 	if wide {
-		names = append(names, "LOG-START-OFFSET", "LAST-STABLE-OFFSET", "LEADER-EPOCH", "METADATA", "CLIENT-ID", "HOST", "TOPIC-ID", "NOTE")
+		names = append(names, "LOG-START-OFFSET", "LAST-STABLE-OFFSET", "LEADER-EPOCH", "METADATA", "CLIENT-ID", "HOST", "TOPIC-ID", "TIME-LAG", "NOTE")
 	}
 	columns := make([]table.Column, len(names))
 	for i, name := range names {
@@ -92,7 +93,20 @@ func (a *app) offsetCells(r *api.OffsetRow, wide bool) []string {
 		id = *r.TopicID
 	}
 	return append(cells, number(r.LogStartOffset), number(r.LastStableOffset), number(r.LeaderEpoch), r.Metadata.String(),
-		cellOf(r.ClientID), strings.TrimPrefix(cellOf(r.Host), "/"), id, r.Note)
+		cellOf(r.ClientID), strings.TrimPrefix(cellOf(r.Host), "/"), id, timeLag(r), r.Note)
+}
+
+// timeLag is how long the next record has been waiting, to the second, without blanks. All that is
+// known is that it is not less; with a > it can be any time more.
+func timeLag(r *api.OffsetRow) string {
+	if r.TimeLag == nil {
+		return ""
+	}
+	age := (time.Duration(*r.TimeLag * float64(time.Second))).Round(time.Second).String()
+	if r.TimeLagKind == api.TimeLagAtLeast {
+		return ">" + age
+	}
+	return age
 }
 
 // knownWords says how sure a row is, in one word without blanks.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -106,6 +107,9 @@ func (a *app) groupDescribeCommand() *cobra.Command {
 partition, how far it was behind, and how sure that is. Of several groups csv, jsonl and awk
 have one list, in which the group leads each row.
 
+With -o wide, json, jsonl and csv it also says how long the next record of each partition has
+been waiting, as far as the ledger observed the log.
+
 With -o kafka-csv the offsets are written as the stock tool takes them back:
 
   offsetledger group describe billing --at seq:411 -o kafka-csv > billing.csv
@@ -161,6 +165,8 @@ func (a *app) groupDescribe(cmd *cobra.Command, groups []string, q api.Query, at
 		return err
 	}
 	defer src.close() //nolint:errcheck // nothing was written
+
+	q.TimeLag = slices.Contains([]string{outWide, outJSON, outJSONL, outCSV}, a.output) // what has room for it
 	answers := make([]api.Group, len(groups))
 	for i := range groups {
 		q.Group = &groups[i]

@@ -139,7 +139,10 @@ type OffsetRow struct {
 	LastStableOffset *int64   `json:"last_stable_offset"`
 	LogEndOffset     *int64   `json:"log_end_offset"`
 	Lag              *int64   `json:"lag"`
-	ClientID         *Text    `json:"client_id"` // of the member that alone has the partition assigned
+	TimeLag          *float64 `json:"time_lag"`                // seconds; null: not known, or not asked for
+	TimeLagKind      string   `json:"time_lag_kind,omitempty"` // what TimeLag is: see the constants
+	TimeLagWhy       string   `json:"time_lag_why,omitempty"`  // why it is not known
+	ClientID         *Text    `json:"client_id"`               // of the member that alone has the partition assigned
 	Host             *Text    `json:"host"`
 	ExpiresAt        Time     `json:"expires_at"`
 	NotBefore        Time     `json:"not_before"`

@@ -25,7 +25,16 @@ func (s *server) group(w http.ResponseWriter, r *http.Request, q Query) error {
 		return err
 	}
 	answer := Group{Rows: []OffsetRow{}, MemberRows: []MemberRow{}}
-	err = s.read(r.Context(), f, q, func(st *projection.State) { f.describe(&answer, st, now, q) })
+	var lags *timeLags
+	err = s.read(r.Context(), f, q, func(st *projection.State) {
+		if q.TimeLag {
+			lags = f.timeLags()
+		}
+		f.describe(&answer, st, now, q, lags)
+	})
+	if err == nil && lags != nil {
+		err = lags.fill(r.Context(), s.Log, answer.Rows)
+	}
 	if err != nil {
 		return err
 	}
@@ -57,8 +66,8 @@ func (s *server) present(f *frame, group string) ([]projection.Partition, error)
 }
 
 // describe fills in what the state says of the group; now is what it has at present. Before
-// history that is what can be said to be unknown.
-func (f *frame) describe(answer *Group, st *projection.State, now []projection.Partition, q Query) {
+// history that is what can be said to be unknown. lags is nil if they are not asked for.
+func (f *frame) describe(answer *Group, st *projection.State, now []projection.Partition, q Query, lags *timeLags) {
 	name := *q.Group
 	if g, ok := st.Group(f.cluster, name); ok {
 		answer.GroupRow, answer.Statistics = groupRow(st, &g), statistics(&g.Statistics)
@@ -80,6 +89,9 @@ func (f *frame) describe(answer *Group, st *projection.State, now []projection.P
 		row := f.offsetRow(st, name, &p)
 		if p.Committed.Exists || row.Why == projection.WhyBeforeHistory {
 			total.Add(st.Lag(f.cluster, &p))
+		}
+		if lags != nil {
+			lags.ask(st, &p, &row)
 		}
 		answer.Rows = append(answer.Rows, row)
 	}

@@ -57,7 +57,7 @@ func parseQuery(raw string, takes []string) (Query, *Problem) {
 		limit := int(min(*n, 1<<31-1))
 		q.Limit = &limit
 	}
-	q.Points = p.count(paramPoints)
+	q.Points, q.TimeLag = p.count(paramPoints), p.yes(paramTimeLag)
 	q.From = p.position(paramFrom)
 	q.Around = p.sequence(paramAround)
 	return q, p.fault

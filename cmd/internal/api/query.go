@@ -32,6 +32,7 @@ const (
 	paramTo         = "to"
 	paramApart      = "partitions"
 	paramPoints     = "points"
+	paramTimeLag    = "time-lag"
 )
 
 // Query is a question: the union of what the routes take. The zero value of a field is "not
@@ -59,7 +60,8 @@ type Query struct {
 	From       Position // resume after it
 	Around     uint64   // of history: the events next to this sequence
 
-	Points *int64 // of the lag over a range: spans of time; nil: as many as usual
+	Points  *int64 // of the lag over a range: spans of time; nil: as many as usual
+	TimeLag bool   // of a group: also since when what it has to read waits
 
 	// Of a comparison: the groups (none: all), its two moments, and whether to tell partitions apart.
 	Groups        []string
@@ -121,6 +123,9 @@ func (q Query) Values() url.Values {
 	}
 	if q.Points != nil {
 		v.Set(paramPoints, strconv.FormatInt(*q.Points, 10))
+	}
+	if q.TimeLag {
+		v.Set(paramTimeLag, "true")
 	}
 	for _, g := range q.Groups {
 		v.Add(paramGroup, Spell(g))

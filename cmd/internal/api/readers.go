@@ -34,7 +34,7 @@ func (p readers) enter(ctx context.Context, rt route, q Query) (leave func(), er
 		default:
 			return nil, problem(CodeBusy, "%d streams are followed already, which is as many as there can be", cap(p.followers))
 		}
-	case !rt.reads && q.At == "" && q.Since == "" && q.Until == "":
+	case !rt.reads && !q.TimeLag && q.At == "" && q.Since == "" && q.Until == "":
 		return func() {}, nil
 	}
 	wait, cancel := context.WithTimeout(ctx, patience)

@@ -150,7 +150,7 @@ func NewHandler(c Config) http.Handler {
 	page := []string{paramCluster, paramGroup, paramSince, paramUntil, paramLimit, paramNext}
 	s.routes = map[string]route{
 		routeGroups: {takes: []string{paramCluster, paramAt, paramState, paramSort, paramLagAbove, paramLimit, paramNext}, serve: s.groups},
-		routeGroup:  {takes: []string{paramCluster, paramGroup, paramAt, paramTopic, paramPartition}, serve: s.group},
+		routeGroup:  {takes: []string{paramCluster, paramGroup, paramAt, paramTopic, paramPartition, paramTimeLag}, serve: s.group},
 		routeHistory: {takes: append([]string{paramTopic, paramPartition, paramMovement, paramNot, paramAround, paramFollow, paramFrom}, page...),
 			serve: s.history, reads: true},
 		routeEvents:         {takes: append([]string{paramTopic, paramKind, paramFollow, paramFrom}, page...), serve: s.events, reads: true},
