@@ -77,8 +77,12 @@ func (a *app) printIncident(cluster string, in *api.IncidentRow) error {
 	for _, e := range in.Who.Evidence {
 		line("", "%s", e)
 	}
-	if reason := why(in.Reason, in.Cause, in.CauseInferred); reason != "" {
+	if reason := incidentWhy(in); reason != "" {
 		line("WHY", "%s", reason)
+	}
+	for i := range in.Annotations {
+		n := &in.Annotations[i]
+		line("", "said by %s at %s (seq %d): %s", cell(n.Actor), instant(n.Time), n.Seq, cell(n.Reason))
 	}
 	line("STORY", "%s", in.Story)
 	if w := in.Where; w != nil {

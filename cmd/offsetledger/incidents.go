@@ -25,7 +25,8 @@ forward or by a command, that went away, that the broker lost. All partitions th
 moved are one line.`,
 		Example: `  offsetledger incidents --since 2h
   offsetledger incidents --group billing --kind rewind,jump
-  offsetledger incidents show i184231`,
+  offsetledger incidents show i184231
+  offsetledger incidents annotate i184231 --reason "the deploy of 02:46"`,
 		Args: mostArgs(1, "a group"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			group, err := groupOf(cmd, args)
@@ -55,7 +56,7 @@ moved are one line.`,
 	a.groupFlag(cmd)
 	a.sourceFlags(cmd)
 	a.outputFlag(cmd)
-	cmd.AddCommand(a.incidentShowCommand())
+	cmd.AddCommand(a.incidentShowCommand(), a.incidentAnnotateCommand())
 	return cmd
 }
 
@@ -116,7 +117,7 @@ func (a *app) incidentTable(rows []api.IncidentRow) *table.Table {
 	for i := range rows {
 		in := &rows[i]
 		t.Row(in.ID, a.clock(in.Time, seconds), cell(in.Group), in.Kind, strconv.Itoa(in.Partitions), orUnknown(in.Replayed),
-			orUnknown(in.Skipped), actorWords(in), why(in.Reason, in.Cause, in.CauseInferred))
+			orUnknown(in.Skipped), actorWords(in), incidentWhy(in))
 	}
 	return t
 }

@@ -27,8 +27,9 @@ type frame struct {
 	point   replay.Point        // resolved
 	held    ledger.Time         // by sequence: up to which what the group had then is known to have stayed so
 	asOf    ledger.Time
-	seq     uint64           // last sequence that was taken into account
-	sure    projection.Known // how sure the answer is as a whole; each row says it for itself
+	seq     uint64                         // last sequence that was taken into account
+	sure    projection.Known               // how sure the answer is as a whole; each row says it for itself
+	reasons map[string][]replay.Annotation // of incidents, as were given afterwards; see learnReasons
 }
 
 // frame waits until the view has everything that is stored, and finds the cluster.

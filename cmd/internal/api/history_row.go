@@ -79,8 +79,10 @@ type IncidentRow struct {
 	Replayed   *int64 `json:"replayed"` // records to be read again; null if unknown, as after a deletion
 	Skipped    *int64 `json:"skipped"`  // records that will not be read; null if unknown
 	Who        Who    `json:"who"`
-	Reason     *Text  `json:"reason"`
-	Actor      *Text  `json:"actor"`
+	Reason     *Text  `json:"reason"` // recorded with the act, else the newest of Annotations
+	Actor      *Text  `json:"actor"`  // of the act
+	// Annotations are the reasons that were given afterwards, the oldest first.
+	Annotations []AnnotationRow `json:"annotations,omitempty"`
 	// Cause is why offsets went away; CauseInferred that it was concluded, not recorded.
 	Cause         *string `json:"cause"`
 	CauseInferred bool    `json:"cause_inferred"`

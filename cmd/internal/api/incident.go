@@ -33,6 +33,9 @@ func (s *server) incidents(w http.ResponseWriter, r *http.Request, q Query) erro
 	if err != nil {
 		return err
 	}
+	if err := s.learnReasons(r.Context(), f); err != nil {
+		return err
+	}
 	answer := Incidents{Rows: []IncidentRow{}}
 	var since ledger.Time
 	var fault *Problem
@@ -40,7 +43,7 @@ func (s *server) incidents(w http.ResponseWriter, r *http.Request, q Query) erro
 		since, _ = x.Since()
 		var found []*projection.Incident
 		for in := range x.All(f.cluster) {
-			if sel.wantsIncident(in) {
+			if sel.wantsIncident(in) && !(q.Reasonless && f.reasonOf(in) != "") {
 				found = append(found, in)
 			}
 		}
@@ -72,7 +75,6 @@ func (c *Coverage) reachesTo(since ledger.Time) {
 func (sel *selection) wantsIncident(in *projection.Incident) bool {
 	switch {
 	case sel.q.Group != nil && in.Group != *sel.q.Group,
-		sel.q.Reasonless && in.Reason != "",
 		len(sel.q.Kinds) > 0 && !slices.Contains(sel.q.Kinds, in.Kind.String()):
 		return false
 	}
@@ -90,6 +92,9 @@ func (s *server) incident(w http.ResponseWriter, r *http.Request, q Query) error
 	first := found[0]
 	f, err := s.frame(r.Context(), Query{Cluster: first.Cluster, Group: &first.Group})
 	if err != nil {
+		return err
+	}
+	if err := s.learnReasons(r.Context(), f); err != nil {
 		return err
 	}
 	answer := Incidents{Total: len(found), Envelope: f.envelope("incident", first.Time, first.Until)}
@@ -172,7 +177,8 @@ func (s *server) detail(ctx context.Context, f *frame, in *projection.Incident, 
 func (f *frame) incidentRow(in *projection.Incident) IncidentRow {
 	row := IncidentRow{
 		ID: in.ID(), Time: Time{in.Time}, Until: Time{in.Until}, Group: Text(in.Group), Kind: in.Kind.String(),
-		Partitions: in.Partitions, Who: who(in.Who), Reason: said(in.Reason), Actor: said(in.Actor), Story: f.storyOf(in),
+		Partitions: in.Partitions, Who: who(in.Who), Reason: said(f.reasonOf(in)), Actor: said(in.Actor), Story: f.storyOf(in),
+		Annotations: annotationRows(f.reasons[in.ID()]),
 	}
 	if in.Evidence != "" {
 		row.Who.Evidence = append(row.Who.Evidence, in.Evidence)

@@ -21,7 +21,7 @@ const (
 	CodeUnknownRestore   Code = "unknown-restore"   // no finished restore of that id is stored
 	CodeBlocked          Code = "blocked"           // a plan cannot be carried out now: somebody is in the group
 	CodeStale            Code = "stale"             // a plan is not true any more
-	CodeRefused          Code = "refused"           // a plan can never be carried out, or somebody has to agree first
+	CodeRefused          Code = "refused"           // a plan can never be carried out, or somebody has to agree first; an incident has a reason of its own
 	CodeConflict         Code = "conflict"          // others wrote first
 	CodeReadOnly         Code = "read-only"         // nothing can be written here, and how it can be
 	CodeCatchingUp       Code = "catching-up"       // the answer is still being read; Progress says how far

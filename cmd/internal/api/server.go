@@ -82,6 +82,7 @@ const (
 	routeDiff      = "/api/v1/diff"
 	routeIncidents = "/api/v1/incidents"
 	routeIncident  = "/api/v1/incidents/show"
+	routeAnnotate  = "/api/v1/incidents/annotate"
 	routeLedger    = "/api/v1/ledger"
 	routeSnapshots = "/api/v1/snapshots"
 	routePlans     = "/api/v1/plans"
@@ -120,9 +121,10 @@ type route struct {
 
 type server struct {
 	Config
-	routes  map[string]route
-	readers readers
-	origins *http.CrossOriginProtection // of what is to change something
+	routes    map[string]route
+	readers   readers
+	annotated annotated
+	origins   *http.CrossOriginProtection // of what is to change something
 }
 
 // NewHandler answers the routes of this package; see the package comment for their rules.
@@ -147,6 +149,7 @@ func NewHandler(c Config) http.Handler {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &server{Config: c, readers: newReaders(c), origins: http.NewCrossOriginProtection()}
+	s.annotated.of = map[string]*replay.Annotations{}
 	page := []string{paramCluster, paramGroup, paramSince, paramUntil, paramLimit, paramNext}
 	s.routes = map[string]route{
 		routeGroups: {takes: []string{paramCluster, paramAt, paramState, paramSort, paramLagAbove, paramLimit, paramNext}, serve: s.groups},
@@ -158,6 +161,7 @@ func NewHandler(c Config) http.Handler {
 		routeDiff:           {takes: []string{paramCluster, paramGroup, paramFrom, paramTo, paramMovement, paramApart}, serve: s.diff, reads: true},
 		routeIncidents:      {takes: append([]string{paramKind, paramReasonless}, page...), serve: s.incidents},
 		routeIncident:       {takes: []string{paramCluster, paramID}, serve: s.incident, reads: true},
+		routeAnnotate:       {post: s.annotate, reads: true},
 		routeLedger:         {serve: s.ledger},
 		routeSnapshots:      {takes: []string{paramID}, serve: s.snapshots, post: s.takeSnapshot},
 		routeSnapshotDelete: {post: s.deleteSnapshot},

@@ -31,6 +31,7 @@ var specTypes = map[string]any{
 	"problem": Problem{}, "progress": Progress{}, "plans": Plans{}, "plan row": PlanRow{}, "plan request": PlanRequest{},
 	"snapshots": Snapshots{}, "snapshot": SnapshotRow{}, "snapshot part": SnapshotPart{}, "snapshot name": SnapshotName{},
 	"topic set": TopicSet{}, "file row": FileRow{}, "lag": LagHistory{}, "lag row": LagRow{}, "diff": Diff{}, "diff row": DiffRow{}, "diff partition": DiffPartition{},
+	"annotation": AnnotationRow{}, "annotate request": AnnotateRequest{},
 	"restores": Restores{}, "restore": RestoreRow{}, "apply request": ApplyRequest{}, "restored": Restored{}, "drift": DriftRow{},
 	"restored group": RestoredGroup{}, "refused": RefusedRow{}, "approve request": ApproveRequest{}, "approval": Approval{},
 	"undo request": UndoRequest{}, "records request": RecordsRequest{}, "records": Records{}, "record": RecordRow{},
@@ -133,7 +134,7 @@ func TestTheSpecNamesEveryField(t *testing.T) {
 // what answers about one plan is a document of package replay.
 var answers = map[string]any{
 	routeGroups: Groups{}, routeGroup: Group{}, routeHistory: History{}, routeEvents: Events{}, routeDiff: Diff{}, routeLag: LagHistory{},
-	routeIncidents: Incidents{}, routeIncident: Incidents{}, routeLedger: Ledger{}, routePlans: Plans{},
+	routeIncidents: Incidents{}, routeIncident: Incidents{}, routeAnnotate: Incidents{}, routeLedger: Ledger{}, routePlans: Plans{},
 	routeRestores: Restores{}, routeApply: Restored{}, routeApprove: Approval{}, routeRecords: Records{}, routeAppend: Appended{},
 	routeSnapshots: Snapshots{}, routeSnapshotDelete: Snapshots{},
 }
