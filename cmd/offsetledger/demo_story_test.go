@@ -23,7 +23,7 @@ func TestDemoWaitsUntilWhatWasPutBackStays(t *testing.T) {
 		defer stop()
 		d := &demoStory{view: projection.NewView(), out: &strings.Builder{}}
 		records := make(chan ledger.Record)
-		go d.view.Run(ctx, received(records)) //nolint:errcheck // it ends with ctx
+		go d.view.Run(ctx, received(records)) // it ends with ctx
 		seq := uint64(0)
 		commit := func(at int64) {
 			seq++
@@ -37,7 +37,7 @@ func TestDemoWaitsUntilWhatWasPutBackStays(t *testing.T) {
 		}
 		found := make(chan int64, 1)
 		go func() {
-			at, _ := d.putForward(ctx, 310) //nolint:errcheck // its answer is looked at
+			at, _ := d.putForward(ctx, 310) // its answer is looked at
 			found <- at
 		}()
 		commit(310)

@@ -15,7 +15,7 @@ import (
 func TestNobodyIsAskedWithoutATerminal(t *testing.T) {
 	null, err := os.Open(os.DevNull)
 	require.NoError(t, err)
-	defer null.Close() //nolint:errcheck // it was read
+	defer null.Close() // it was only read
 	plan := &replay.Plan{Cluster: "prod", Groups: []replay.PlanGroup{{Group: "billing"}}}
 	for name, a := range map[string]*app{
 		"no input": {stdin: null, stderr: &strings.Builder{}},
