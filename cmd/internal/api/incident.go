@@ -43,7 +43,7 @@ func (s *server) incidents(w http.ResponseWriter, r *http.Request, q Query) erro
 		since, _ = x.Since()
 		var found []*projection.Incident
 		for in := range x.All(f.cluster) {
-			if sel.wantsIncident(in) && !(q.Reasonless && f.reasonOf(in) != "") {
+			if sel.wantsIncident(in) && (!q.Reasonless || f.reasonOf(in) == "") {
 				found = append(found, in)
 			}
 		}
