@@ -1,9 +1,11 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -16,9 +18,9 @@ import (
 type TopicNow struct {
 	Name       string
 	Exists     bool
-	ID         uuid.UUID // the zero UUID is unknown
-	Partitions []PartitionNow
-	Err        error // why the topic could not be asked; then nothing else is known
+	ID         uuid.UUID      // the zero UUID is unknown
+	Partitions []PartitionNow // by number
+	Err        error          // why the topic could not be asked; then nothing else is known
 }
 
 // PartitionNow is what the leader of a partition says of it.
@@ -76,6 +78,8 @@ func topicNow(name string, t *kmsg.MetadataResponseTopic) TopicNow {
 		p := &t.Partitions[i]
 		out.Partitions = append(out.Partitions, PartitionNow{Partition: p.Partition, Epoch: ledger.EpochOf(p.LeaderEpoch)})
 	}
+	// A broker answers in the order that it likes.
+	slices.SortFunc(out.Partitions, func(a, b PartitionNow) int { return cmp.Compare(a.Partition, b.Partition) })
 	return out
 }
 
