@@ -31,15 +31,18 @@ const (
 // sourcePartitions is how many partitions __consumer_offsets has by default.
 const sourcePartitions = 50
 
-// commits makes the events of successive batches, as a tail captures them: every group commits in
-// turn, each partition having advanced by up to 2,000 records, and its rows stand next to each
-// other in the source.
+// commits makes the events of successive batches, as a tail captures them: groups commit in turn,
+// each partition having advanced by up to 2,000 records, and the rows of a commit stand next to each
+// other in the source. A batch is either of the groups and source partitions with even numbers or
+// of the others, in turns: two of them can be stored side by side, and those of each group and
+// source partition are still stored in their order, as capture does.
 type commits struct {
-	at     [groups][rowsPerEvent]int64
-	source [sourcePartitions]int64
-	topic  uuid.UUID
-	random *rand.Rand
-	clock  ledger.Time
+	batches int
+	at      [groups][rowsPerEvent]int64
+	source  [sourcePartitions]int64
+	topic   uuid.UUID
+	random  *rand.Rand
+	clock   ledger.Time
 }
 
 func newCommits() *commits {
@@ -54,7 +57,10 @@ func newCommits() *commits {
 
 func (c *commits) batch() ([]ledger.Event, error) {
 	events := make([]ledger.Event, eventsPerBatch)
-	for i := range events {
+	half := c.batches % 2
+	c.batches++
+	for n := range events {
+		i := (2*n + half) % groups
 		c.clock = c.clock.Add(time.Millisecond)
 		id, err := uuid.NewV7()
 		if err != nil {
@@ -71,7 +77,7 @@ func (c *commits) batch() ([]ledger.Event, error) {
 			}
 			*position++
 		}
-		events[i] = ledger.Event{
+		events[n] = ledger.Event{
 			ID: id, Kind: ledger.KindCommitted, Cluster: clusterName, Group: "group-" + strconv.Itoa(i),
 			Time: c.clock, Source: source, Offsets: rows,
 		}
@@ -123,14 +129,18 @@ func measureAppend(ctx context.Context, dir, rawDir string, offsets int) (row Ro
 	return rate("append", offsets, took, limit, "ratio >= 0.9"), nil
 }
 
-// appendAll has two callers, so that one encodes while the other waits for the disk.
+// appendAll has two callers, so that one encodes while the other waits for the disk: one stores the
+// batches with even numbers and the other one those between.
 func appendAll(ctx context.Context, log *stream.Log, batches [][]ledger.Event) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(2)
-	for _, events := range batches {
+	for half := range min(2, len(batches)) {
 		g.Go(func() error {
-			_, err := log.Append(ctx, events)
-			return err
+			for i := half; i < len(batches); i += 2 {
+				if _, err := log.Append(ctx, batches[i]); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 	}
 	return g.Wait()
