@@ -52,6 +52,21 @@ func (s *State) GroupNames(cluster string) iter.Seq[string] {
 	return slices.Values(names)
 }
 
+// TopicsOf yields the topics that a group has or had an offset in, in no order.
+func (s *State) TopicsOf(cluster, group string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		c := s.clusters[cluster]
+		if c == nil || c.groups[group] == nil {
+			return
+		}
+		for _, t := range c.groups[group].topics {
+			if !yield(t.name) {
+				return
+			}
+		}
+	}
+}
+
 // AppendGroup appends to b all that the state holds of a group, as docs/snapshot.md says. The
 // same state gives the same bytes. The cluster and the group have to be known.
 func (s *State) AppendGroup(b []byte, cluster, group string) []byte {

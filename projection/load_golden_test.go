@@ -2,6 +2,7 @@ package projection
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -162,4 +163,25 @@ func FuzzLoad(f *testing.F) {
 			again.Coverage(c)
 		}
 	})
+}
+
+// What some version has written is read by every later one.
+func TestGoldenTrail(t *testing.T) {
+	trail := NewTrail(300)
+	for seq := uint64(301); seq < 310; seq++ {
+		trail.Note(&ledger.Record{Seq: seq, Event: ledger.Event{Kind: ledger.KindCommitted, Cluster: "c", Group: fmt.Sprint("g", seq%3)}})
+	}
+	trail.Note(&ledger.Record{Seq: 310, Event: ledger.Event{Kind: ledger.KindCursor, Cluster: "c", Cursor: &ledger.Cursor{}}})
+	trail.Note(&ledger.Record{Seq: 311, Event: ledger.Event{Kind: ledger.KindWatermarks, Cluster: "c", Watermarks: &ledger.Watermarks{Shard: 7}}})
+	file := filepath.Join("testdata", "snapshot", "v2", "events")
+	if _, err := os.Stat(file); os.IsNotExist(err) && *update {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, trail.Append(nil), 0o644))
+	}
+	b, err := os.ReadFile(file)
+	require.NoError(t, err, "run with -update if there is none")
+	require.Equal(t, b, trail.Append(nil))
+	got, err := LoadTrail(b)
+	require.NoError(t, err)
+	require.Equal(t, trail.Of("c", "g0"), got.Of("c", "g0"))
 }

@@ -20,9 +20,10 @@ const maxFollowed = 1 << 16
 
 // View keeps a [State] and its [Incidents] live: one Run folds, any number of goroutines read.
 type View struct {
-	mu        sync.RWMutex // guards state and incidents; Run writes; locked before wait
+	mu        sync.RWMutex // guards state, incidents and trail; Run writes; locked before wait
 	state     *State
 	incidents *Incidents
+	trail     *Trail // nil: nobody wants one
 
 	wait      sync.Mutex // guards what follows
 	seq       uint64
@@ -50,6 +51,18 @@ func (v *View) Resume(s *State, in *Incidents) {
 	v.wait.Lock()
 	defer v.wait.Unlock()
 	v.state, v.incidents, v.seq = s, in, s.Seq()
+	if v.trail != nil {
+		v.trail.Start(s.Seq())
+	}
+}
+
+// Leave has the view note in a trail the records that it folds from now on. The trail begins anew
+// where the view is.
+func (v *View) Leave(t *Trail) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.trail = t
+	t.Start(v.state.Seq())
 }
 
 // Run folds records until they end or one of them is an error, which it returns; ctx ends it
@@ -92,6 +105,9 @@ func (v *View) fold(rec ledger.Record) error {
 		return err
 	}
 	v.incidents.Apply(v.state, &v.state.rec, changes)
+	if v.trail != nil {
+		v.trail.Note(&rec)
+	}
 
 	v.wait.Lock()
 	defer v.wait.Unlock()

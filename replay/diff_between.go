@@ -46,7 +46,7 @@ func (s *Snapshots) gather(ctx context.Context, r Reader, from, to Point, end ui
 	if from.Seq > 0 {
 		least = min(end, from.Seq)
 	}
-	st, ok, err := s.start(ctx, r, from, least, sc)
+	st, ok, err := s.start(ctx, r, from, least, &sc)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Snapshots) gather(ctx context.Context, r Reader, from, to Point, end ui
 		return nil
 	}
 	var in []projection.Change
-	for e, err := range h.Tell(r.Read(ctx, h.state.Seq()+1, end, h.Filter())) {
+	for e, err := range h.Tell(s.records(ctx, r, h.state.Seq(), end, sc, false)) {
 		if err != nil {
 			return err
 		}

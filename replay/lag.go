@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -54,12 +55,12 @@ func (s *Snapshots) LagOver(ctx context.Context, r Reader, cluster, group string
 	for _, p := range first.Partitions(cluster, group) {
 		l.sample(first, ledger.TopicPartition{Topic: p.Topic, Partition: p.Partition}, span.From)
 	}
-	st, ok, err := s.start(ctx, r, from, end, sc)
+	st, ok, err := s.start(ctx, r, from, end, &sc)
 	if !ok {
 		st = projection.NewState()
 	}
 	if err == nil && st.Seq() < end {
-		err = l.fold(ctx, r, st, end, sc)
+		err = l.fold(s.records(ctx, r, st.Seq(), end, sc, true), st)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lag of group %q: %w", group, err)
@@ -79,8 +80,8 @@ type extremes struct{ least, greatest, last, unknown LagSample }
 
 // fold samples what every record changes, up to where nothing before the end of the range can
 // follow.
-func (l *lagging) fold(ctx context.Context, r Reader, st *projection.State, end uint64, sc Scope) error {
-	for rec, err := range r.Read(ctx, st.Seq()+1, end, sc.Filter()) {
+func (l *lagging) fold(records iter.Seq2[ledger.Record, error], st *projection.State) error {
+	for rec, err := range records {
 		if err != nil {
 			return err
 		}

@@ -5,13 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/projection"
 )
 
 // Store keeps the objects that snapshots are made of, by name. Names are letters, digits, `/`,
@@ -44,13 +49,20 @@ type Snapshots struct {
 	mu     sync.Mutex // guards what follows
 	known  []*known   // by sequence
 
-	cache partCache
+	pick  func(ctx context.Context, seqs []uint64) iter.Seq2[ledger.Record, error]
+	trail *projection.Trail
+
+	// What questions about single groups needed last, by snapshot or by range.
+	parts   recent[part]
+	trails  recent[*projection.Trail]
+	commons recent[*common]
 }
 
 // known is a snapshot with a manifest that is in order.
 type known struct {
 	Manifest
-	checked bool // the log has the record that it ends with
+	checked  bool        // the log has the record that it ends with
+	unlisted atomic.Bool // its list of events cannot be used
 }
 
 // SnapshotConfig says whose snapshots they are.
@@ -58,12 +70,18 @@ type SnapshotConfig struct {
 	Store       Store
 	Incarnation uuid.UUID    // of the stream: sequences mean something only within one
 	Logger      *slog.Logger // nil logs nothing
+	// Trail is that of a view of the whole log, see [projection.View.Leave]. With it each snapshot
+	// lists the events since the one before, by group. Nil: none does.
+	Trail *projection.Trail
+	// Pick reads single records, in the order of sequences given; [stream.Log.Pick] is one. With it
+	// a question about one group reads the events that are listed. Nil: they are looked for.
+	Pick func(ctx context.Context, seqs []uint64) iter.Seq2[ledger.Record, error]
 }
 
 // OpenSnapshots reads the manifests of all snapshots of a ledger. One that is half-written,
 // damaged, of a newer version or of another stream is passed over with a warning.
 func OpenSnapshots(ctx context.Context, cfg SnapshotConfig) (*Snapshots, error) {
-	s := &Snapshots{store: cfg.Store, incarnation: cfg.Incarnation, logger: cfg.Logger}
+	s := &Snapshots{store: cfg.Store, incarnation: cfg.Incarnation, logger: cfg.Logger, pick: cfg.Pick, trail: cfg.Trail}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
@@ -139,7 +157,8 @@ func compareSeq(a, b uint64) int {
 func (s *Snapshots) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cache.forget(id)
+	s.parts.forget(id)
+	s.trails.forget(id)
 	s.known = slices.DeleteFunc(s.known, func(k *known) bool { return k.ID() == id })
 }
 
@@ -186,6 +205,7 @@ func (s *Snapshots) delete(ctx context.Context, id string) error {
 	if len(names) == 0 {
 		return fmt.Errorf("%w: %q", ErrNoSnapshot, id)
 	}
+	s.handOn(ctx, id)
 	s.forget(id)
 	if err := s.store.Delete(ctx, id+"/"+manifestName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(err)

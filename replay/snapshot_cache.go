@@ -6,51 +6,59 @@ import (
 	"sync"
 )
 
-// cachedBytes bounds the parts that are held unpacked.
+// cachedBytes bounds what each cache holds.
 const cachedBytes = 64 << 20
 
-// partCache holds the parts that questions about single groups needed last, unpacked: who asks
-// about one moment of a night asks about others. A part is never written to.
-type partCache struct {
+// recent holds what questions about single groups needed last: who asks about one moment of a
+// night asks about others. What it holds is never written to.
+type recent[V any] struct {
 	mu    sync.Mutex
-	parts map[string]part // by snapshot and name
-	order []string        // the one that was used last is last
+	held  map[string]held[V]
+	order []string // the one that was used last is last
 	bytes int
 }
 
-// get returns a part that is held, nil if it is not.
-func (c *partCache) get(key string) part {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p, ok := c.parts[key]
-	if !ok {
-		return nil
-	}
-	i := slices.Index(c.order, key)
-	c.order = append(slices.Delete(c.order, i, i+1), key)
-	return p
+type held[V any] struct {
+	value V
+	bytes int
 }
 
-// put holds a part, and lets go of those that were not used for the longest time.
-func (c *partCache) put(key string, p part) {
+// get returns what is held under a key.
+func (c *recent[V]) get(key string) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.parts[key]; ok || len(p) > cachedBytes/4 {
+	h, ok := c.held[key]
+	if ok {
+		i := slices.Index(c.order, key)
+		c.order = append(slices.Delete(c.order, i, i+1), key)
+	}
+	return h.value, ok
+}
+
+// put holds something of a size, in place of what was under that key, and lets go of what was not
+// used for the longest time.
+func (c *recent[V]) put(key string, value V, bytes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.held[key]; ok {
+		c.drop(key)
+	}
+	if bytes > cachedBytes/4 {
 		return
 	}
-	if c.parts == nil {
-		c.parts = map[string]part{}
+	if c.held == nil {
+		c.held = map[string]held[V]{}
 	}
-	c.parts[key] = p
+	c.held[key] = held[V]{value, bytes}
 	c.order = append(c.order, key)
-	c.bytes += len(p)
+	c.bytes += bytes
 	for c.bytes > cachedBytes {
 		c.drop(c.order[0])
 	}
 }
 
-// forget lets go of all parts of a snapshot: another one can come to have its id.
-func (c *partCache) forget(id string) {
+// forget lets go of all that is held of a snapshot: another one can come to have its id.
+func (c *recent[V]) forget(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, key := range slices.Clone(c.order) {
@@ -60,8 +68,8 @@ func (c *partCache) forget(id string) {
 	}
 }
 
-func (c *partCache) drop(key string) {
-	c.bytes -= len(c.parts[key])
-	delete(c.parts, key)
+func (c *recent[V]) drop(key string) {
+	c.bytes -= c.held[key].bytes
+	delete(c.held, key)
 	c.order = slices.DeleteFunc(c.order, func(k string) bool { return k == key })
 }

@@ -21,7 +21,7 @@ func (s *Snapshots) Newest(ctx context.Context, r Reader) (*projection.State, *p
 	}
 	var in *projection.Incidents
 	st, ok, err := s.first(ctx, Point{}, last, func(k *known) (*projection.State, error) {
-		st, err := s.load(ctx, r, k, Scope{})
+		st, err := s.load(ctx, r, k, &Scope{})
 		if err == nil {
 			in, err = s.incidents(ctx, k)
 		}
@@ -48,8 +48,9 @@ func (s *Snapshots) incidents(ctx context.Context, k *known) (*projection.Incide
 }
 
 // start returns the state of the newest snapshot from which a replay up to end can go on for a
-// point: nothing in it is later than the point.
-func (s *Snapshots) start(ctx context.Context, r Reader, p Point, end uint64, sc Scope) (*projection.State, bool, error) {
+// point: nothing in it is later than the point. A narrow scope is widened to the topics that its
+// group has offsets in there.
+func (s *Snapshots) start(ctx context.Context, r Reader, p Point, end uint64, sc *Scope) (*projection.State, bool, error) {
 	return s.first(ctx, p, end, func(k *known) (*projection.State, error) { return s.load(ctx, r, k, sc) })
 }
 
@@ -82,13 +83,27 @@ func (s *Snapshots) first(ctx context.Context, p Point, end uint64, load func(*k
 }
 
 // load reads of a snapshot what a scope needs.
-func (s *Snapshots) load(ctx context.Context, r Reader, k *known, sc Scope) (*projection.State, error) {
+func (s *Snapshots) load(ctx context.Context, r Reader, k *known, sc *Scope) (*projection.State, error) {
 	if err := s.check(ctx, r, k); err != nil {
 		return nil, err
 	}
+	l := projection.NewLoader(k.Seq, k.Appended, k.Latest())
+	if err := s.take(ctx, l, k, *sc, func(name string) bool { return !ofTopics(name) && sc.needs(name) }); err != nil {
+		return nil, err
+	}
+	// Which topics are needed, the group tells.
+	sc.widen(l.State())
+	if err := s.take(ctx, l, k, *sc, func(name string) bool { return ofTopics(name) && sc.needs(name) }); err != nil {
+		return nil, err
+	}
+	return l.State(), nil
+}
+
+// take reads those parts of a snapshot that are wanted.
+func (s *Snapshots) take(ctx context.Context, l *projection.Loader, k *known, sc Scope, wanted func(name string) bool) error {
 	var rows []ManifestRow
 	for _, row := range k.Parts {
-		if sc.needs(row.Name) {
+		if wanted(row.Name) {
 			rows = append(rows, row)
 		}
 	}
@@ -102,15 +117,14 @@ func (s *Snapshots) load(ctx context.Context, r Reader, k *known, sc Scope) (*pr
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return nil, err
+		return err
 	}
-	l := projection.NewLoader(k.Seq, k.Appended, k.Latest())
 	for i, p := range parts {
 		if err := p.load(l, rows[i].Name, sc); err != nil {
-			return nil, fmt.Errorf("part %s: %w", rows[i].Name, err)
+			return fmt.Errorf("part %s: %w", rows[i].Name, err)
 		}
 	}
-	return l.State(), nil
+	return nil
 }
 
 // check makes sure, once, that the log is the one that the snapshot was taken of: it may have
@@ -148,12 +162,12 @@ const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 // part returns one part. Those that a question about one group needs are held for the next one.
 func (s *Snapshots) part(ctx context.Context, id string, row ManifestRow, sc Scope) (part, error) {
 	key := id + "/" + row.Name + "/" + row.SHA256
-	if p := s.cache.get(key); p != nil {
+	if p, ok := s.parts.get(key); ok {
 		return p, nil
 	}
 	p, err := s.read(ctx, id, row)
 	if err == nil && sc.ofGroup {
-		s.cache.put(key, p)
+		s.parts.put(key, p, len(p))
 	}
 	return p, err
 }

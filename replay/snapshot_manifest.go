@@ -15,9 +15,10 @@ import (
 	"github.com/offsetledger/offsetledger/ledger"
 )
 
-// snapshotFormat is the version of everything in a snapshot. Any other is passed over: the state
-// is in the log as well.
-const snapshotFormat = 1
+// snapshotFormat is the version of everything in a snapshot that is written. Those of before it are
+// read too: format 1 had no list of events. A newer one is passed over: the state is in the log as
+// well.
+const snapshotFormat = 2
 
 // manifestName is the object without which a snapshot does not exist. It is written last.
 const manifestName = "manifest"
@@ -32,12 +33,14 @@ type Manifest struct {
 	Appended time.Time `json:"appended"`
 	// LatestMillis is the latest moment of anything in the state, in milliseconds since the Unix
 	// epoch: as of that moment and later ones it can be gone on from, as of earlier ones not.
-	LatestMillis int64         `json:"latest_ms"`
-	Taken        time.Time     `json:"taken"`
-	LogBytes     uint64        `json:"log_bytes"` // size of the log when it was taken
-	Groups       int           `json:"groups"`
-	Partitions   int           `json:"partitions"` // that a group has or had an offset for
-	Parts        []ManifestRow `json:"parts"`      // sorted by name
+	LatestMillis int64     `json:"latest_ms"`
+	Taken        time.Time `json:"taken"`
+	LogBytes     uint64    `json:"log_bytes"` // size of the log when it was taken
+	// EventsAfter is where the list of events begins, if there is one: behind this sequence.
+	EventsAfter uint64        `json:"events_after,omitempty"`
+	Groups      int           `json:"groups"`
+	Partitions  int           `json:"partitions"` // that a group has or had an offset for
+	Parts       []ManifestRow `json:"parts"`      // sorted by name
 }
 
 // ManifestRow is one part: an object beside the manifest.
@@ -98,8 +101,8 @@ func decodeManifest(b []byte) (Manifest, error) {
 	if err := json.Unmarshal(text, &version); err != nil {
 		return Manifest{}, fmt.Errorf("its manifest: %w", err)
 	}
-	if version.Format != snapshotFormat {
-		return Manifest{}, fmt.Errorf("it has format %d, and this version reads %d", version.Format, snapshotFormat)
+	if version.Format < 1 || version.Format > snapshotFormat {
+		return Manifest{}, fmt.Errorf("it has format %d, and this version reads those up to %d", version.Format, snapshotFormat)
 	}
 	var m Manifest
 	dec := json.NewDecoder(bytes.NewReader(text))

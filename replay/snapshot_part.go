@@ -23,6 +23,9 @@ const capturePart = "capture"
 // incidentsPart holds the incidents up to the state, and no entries. Only a view needs it.
 const incidentsPart = "incidents"
 
+// eventsPart lists where the events of each group stand that came since the snapshot before.
+const eventsPart = "events"
+
 // groupPart is the part that a group is in: FNV-1a 64 of cluster, a byte 0, and group, modulo 256.
 func groupPart(cluster, group string) string {
 	h := fnv.New64a()
@@ -103,9 +106,8 @@ func (p part) load(l *projection.Loader, name string, sc Scope) error {
 			continue
 		case name == capturePart:
 			err = l.Capture(e.cluster, e.state)
-		case name[0] == 't':
-			shard := slices.IndexFunc(topicsParts, func(part string) bool { return part == name })
-			err = l.Topics(e.cluster, int32(shard), e.state)
+		case ofTopics(name):
+			err = l.Topics(e.cluster, int32(slices.Index(topicsParts, name)), e.state)
 		case sc.ofGroup && e.name != sc.group:
 			continue
 		default:
@@ -127,8 +129,20 @@ var topicsParts = func() (names []string) {
 
 // needs reports whether a scope needs anything of a part.
 func (sc Scope) needs(name string) bool {
-	return name != incidentsPart && (!sc.ofGroup || name[0] != 'g' || name == groupPart(sc.cluster, sc.group))
+	switch {
+	case name == incidentsPart, name == eventsPart:
+		return false
+	case ofTopics(name):
+		shard := slices.Index(topicsParts, name)
+		return sc.wants(int32(shard))
+	case name[0] == 'g':
+		return !sc.ofGroup || name == groupPart(sc.cluster, sc.group)
+	}
+	return true
 }
+
+// ofTopics reports whether a part is one of topics.
+func ofTopics(name string) bool { return name[0] == 't' }
 
 // The coders are safe for use by several goroutines. That they can be made was seen by the test
 // of this package.

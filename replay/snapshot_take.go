@@ -73,6 +73,12 @@ func (s *Snapshots) Take(ctx context.Context, of Taking) (Manifest, error) {
 			parts[incidentsPart] = in.Append(nil)
 		}
 	})
+	if s.trail != nil && parts != nil {
+		if events, ok := s.trail.UpTo(m.Seq); ok {
+			parts[eventsPart] = events.Append(nil)
+			m.EventsAfter, _ = events.Range()
+		}
+	}
 	fail := func(err error) (Manifest, error) { return Manifest{}, fmt.Errorf("take a snapshot: %w", err) }
 	switch {
 	case parts == nil:
@@ -91,6 +97,9 @@ func (s *Snapshots) Take(ctx context.Context, of Taking) (Manifest, error) {
 		return fail(err)
 	}
 	s.add(m)
+	if s.trail != nil {
+		s.trail.Cut(m.Seq) // it is in the snapshot from here on
+	}
 	if err := s.thin(ctx); err != nil {
 		s.logger.Warn("old snapshots are not removed", "err", err)
 	}
@@ -126,9 +135,8 @@ func (s *Snapshots) write(ctx context.Context, m *Manifest, parts map[string]par
 	return s.store.Put(ctx, m.ID()+"/"+manifestName, b)
 }
 
-// thin removes what is superfluous: of the snapshots within an hour of the newest none, of those
-// within a day all but one an hour, of the older ones all but one a day. It also removes what
-// is half-written, and leaves alone what another version or stream may still use.
+// thin removes what is superfluous. It also removes what is half-written, and leaves alone what
+// another version or stream may still use.
 func (s *Snapshots) thin(ctx context.Context) error {
 	names, err := s.store.Names(ctx)
 	if err != nil {
@@ -150,22 +158,87 @@ func (s *Snapshots) thin(ctx context.Context) error {
 	return err
 }
 
-// superfluous picks of snapshots, the newest first, those that go.
+// superfluous picks of snapshots, the newest first, those that go. What a question about the past
+// takes is the log since the snapshot before: so of those that are an hour older than the newest one
+// stays if the log has grown since the one that stays before it by as much as makes one due; else
+// the first of each day does. Together they are no more than a quarter of the log, and one a day.
 func superfluous(all []Manifest) []Manifest {
 	var gone []Manifest
-	kept := map[time.Time]bool{} // hours and days that have one
-	for i := range all {
-		age := all[0].Taken.Sub(all[i].Taken)
-		span := time.Hour
-		if age > 24*time.Hour {
-			span = 24 * time.Hour
-		}
-		at := all[i].Taken.Truncate(span).Add(span / 2) // an hour is not taken for a day
-		if age > time.Hour && kept[at] {
-			gone = append(gone, all[i])
+	var kept *Manifest
+	for i := range slices.Backward(all) {
+		m := &all[i]
+		stays := kept == nil || all[0].Taken.Sub(m.Taken) <= time.Hour ||
+			m.LogBytes-min(kept.LogBytes, m.LogBytes) >= max(dueBytes, dueTimes*uint64(m.Bytes())) ||
+			!m.Taken.Truncate(24*time.Hour).Equal(kept.Taken.Truncate(24*time.Hour))
+		if stays {
+			kept = m
 			continue
 		}
-		kept[at] = true
+		gone = append(gone, *m)
 	}
 	return gone
+}
+
+// handOn gives the list of events of a snapshot that goes to the one after it, or to the trail if
+// it is the newest, so that lists go on to join. If that fails, or a crash comes in between, the
+// events are looked for where the list is missing.
+func (s *Snapshots) handOn(ctx context.Context, id string) {
+	s.mu.Lock()
+	i := slices.IndexFunc(s.known, func(k *known) bool { return k.ID() == id })
+	var of, next *known
+	if i >= 0 {
+		of = s.known[i]
+	}
+	if i >= 0 && i+1 < len(s.known) {
+		next = s.known[i+1]
+	}
+	s.mu.Unlock()
+	if of == nil || !of.listed() {
+		return
+	}
+	list, err := s.readList(ctx, of)
+	switch {
+	case err != nil:
+	case next != nil:
+		err = s.lengthen(ctx, next, list)
+	case s.trail != nil:
+		s.trail.Precede(list)
+	}
+	if err != nil {
+		s.logger.Warn("the list of events of a snapshot is lost", "snapshot", id, "err", err)
+	}
+}
+
+// lengthen has the list of a snapshot begin where another one does that ends where it began.
+func (s *Snapshots) lengthen(ctx context.Context, k *known, before *projection.Trail) error {
+	if !k.listed() {
+		return nil
+	}
+	list, err := s.readList(ctx, k)
+	if err != nil || !list.Precede(before) {
+		return err
+	}
+	m := k.Manifest
+	m.Parts = slices.Clone(m.Parts)
+	m.EventsAfter, _ = list.Range()
+	i := slices.IndexFunc(m.Parts, func(row ManifestRow) bool { return row.Name == eventsPart })
+	packed := packer.EncodeAll(list.Append(nil), nil)
+	m.Parts[i].Bytes, m.Parts[i].SHA256 = len(packed), digest(packed)
+	b, err := m.encode()
+	if err == nil {
+		err = s.store.Put(ctx, m.ID()+"/"+eventsPart, packed)
+	}
+	if err == nil {
+		err = s.store.Put(ctx, m.ID()+"/"+manifestName, b)
+	}
+	if err != nil {
+		k.unlisted.Store(true)
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.known, k); i >= 0 {
+		s.known[i] = &known{Manifest: m, checked: k.checked}
+	}
+	return nil
 }

@@ -27,13 +27,18 @@ type Scope struct {
 	cluster, group string
 	ofCluster      bool
 	ofGroup        bool
+	// narrow leaves out of a group's scope the topics that it has no offsets in: all but those
+	// whose shards are set.
+	narrow bool
+	shards uint16
 }
 
 // OfCluster is the scope of one Kafka cluster.
 func OfCluster(cluster string) Scope { return Scope{cluster: cluster, ofCluster: true} }
 
 // OfGroup is the scope of one group, which may have the empty id. The state of it also holds
-// watermarks, topics, cursors and gaps of the cluster, but no other group.
+// cursors and gaps of the cluster, and the topics that the group has or had offsets in, with their
+// watermarks; of other topics perhaps, and of no other group.
 func OfGroup(cluster, group string) Scope {
 	return Scope{cluster: cluster, group: group, ofCluster: true, ofGroup: true}
 }
@@ -72,48 +77,84 @@ func StateAt(ctx context.Context, r Reader, p Point, sc Scope) (*projection.Stat
 	return (*Snapshots)(nil).StateAt(ctx, r, p, sc)
 }
 
+// wants reports whether a shard of topics is in the scope.
+func (sc Scope) wants(shard int32) bool { return !sc.narrow || sc.shards>>shard&1 != 0 }
+
+// widen takes the topics of the group in a state into a narrow scope. It reports whether some
+// were not in it.
+func (sc *Scope) widen(st *projection.State) bool {
+	before := sc.shards
+	if sc.narrow {
+		for topic := range st.TopicsOf(sc.cluster, sc.group) {
+			sc.shards |= 1 << ledger.WatermarkShard(topic)
+		}
+	}
+	return sc.shards != before
+}
+
 // StateAt is the function of that name, and begins with the newest snapshot in which nothing is
 // later than the point.
 func (s *Snapshots) StateAt(ctx context.Context, r Reader, p Point, sc Scope) (*projection.State, error) {
-	end, err := endOf(ctx, r, p)
-	if err != nil {
-		return nil, err
+	end, whole, err := s.followedTo(p, sc), false, error(nil)
+	for sc.narrow = sc.ofGroup; ; {
+		if end == 0 {
+			if end, err = endOf(ctx, r, p); err != nil {
+				return nil, err
+			}
+			whole = true
+		}
+		st, past, err := s.replay(ctx, r, p, end, &sc)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("state at %s: %w", p, err)
+		case sc.widen(st):
+			// The group came to a topic on the way, whose watermarks were left out: once more, with them.
+		case past, whole:
+			return st, nil
+		default:
+			end = 0 // the moment is so recent that all of the log counts
+		}
 	}
-	st, err := s.replay(ctx, r, p, end, sc)
-	if err != nil {
-		return nil, fmt.Errorf("state at %s: %w", p, err)
-	}
-	return st, nil
 }
 
-// replay folds up to end, or to where reading ends for a time.
-func (s *Snapshots) replay(ctx context.Context, r Reader, p Point, end uint64, sc Scope) (*projection.State, error) {
+// followedTo is how far the view has followed the log, if that is far enough to try for a point
+// without asking how far the log goes: an answer that waits for what is being appended. Else 0.
+func (s *Snapshots) followedTo(p Point, sc Scope) uint64 {
+	if s == nil || s.trail == nil || !sc.ofGroup || !p.Time.Known() {
+		return 0
+	}
+	_, to := s.trail.Range()
+	return to
+}
+
+// replay folds up to end, or to where reading ends for a time, and reports which.
+func (s *Snapshots) replay(ctx context.Context, r Reader, p Point, end uint64, sc *Scope) (st *projection.State, past bool, err error) {
 	st, ok, err := s.start(ctx, r, p, end, sc)
 	if !ok {
 		st = projection.NewState()
 	}
 	if err != nil || st.Seq() == end {
-		return st, err
+		return st, false, err
 	}
-	if err := begin(ctx, r, st, end, sc); err != nil {
-		return nil, err
+	if err := begin(ctx, r, st, end, *sc); err != nil {
+		return nil, false, err
 	}
-	for rec, err := range r.Read(ctx, st.Seq()+1, end, sc.Filter()) {
+	for rec, err := range s.records(ctx, r, st.Seq(), end, *sc, true) {
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if sc.ofCluster {
 			st.Skip(rec.Seq - 1)
 		}
 		if err := st.ApplyUpTo(rec, p.Time); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if p.Time.Known() && sc.ofCluster && rec.Event.Kind == ledger.KindCursor && st.Past(sc.cluster, p.Time) {
-			return st, nil
+			return st, true, nil
 		}
 	}
 	st.Skip(end)
-	return st, nil
+	return st, false, nil
 }
 
 // begin tells the state of one group when the history of its cluster begins, which is most often

@@ -15,7 +15,7 @@ import (
 func (s *store) openSnapshots(ctx context.Context, cfg storeConfig) {
 	bucket, err := objstore.New(s.conn, objstore.Config{})
 	if err == nil {
-		s.snapshots, err = replay.OpenSnapshots(ctx, replay.SnapshotConfig{Store: bucket, Incarnation: s.log.Incarnation(), Logger: cfg.logger})
+		s.snapshots, err = replay.OpenSnapshots(ctx, replay.SnapshotConfig{Store: bucket, Incarnation: s.log.Incarnation(), Logger: cfg.logger, Trail: s.trail, Pick: s.log.Pick})
 	}
 	if err != nil && cfg.logger != nil {
 		cfg.logger.Warn("there are no snapshots: everything is read from the beginning", "err", err)

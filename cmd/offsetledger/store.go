@@ -26,6 +26,7 @@ type store struct {
 	at     string // where somebody else's NATS is, without secrets
 	log    *stream.Log
 	view   *projection.View
+	trail  *projection.Trail // of the view
 	// snapshots is nil where they cannot be reached: then everything comes from the log.
 	snapshots *replay.Snapshots
 }
@@ -41,7 +42,8 @@ type storeConfig struct {
 
 // openStore opens a ledger. On failure nothing stays open.
 func openStore(ctx context.Context, cfg storeConfig) (*store, error) {
-	s := &store{view: projection.NewView()}
+	s := &store{view: projection.NewView(), trail: projection.NewTrail(0)}
+	s.view.Leave(s.trail)
 	var err error
 	if cfg.nats != "" {
 		err = s.connect(cfg)

@@ -149,10 +149,18 @@ func (l *Log) directGet(ctx context.Context, seq uint64) (stored, error) {
 	if err != nil {
 		return stored{}, err
 	}
-	if status := answer.Header.Get("Status"); status != "" {
-		if status == "404" {
-			return stored{}, jetstream.ErrMsgNotFound
-		}
+	return directAnswer(seq, answer)
+}
+
+// directAnswer reads the answer to a direct get.
+func directAnswer(seq uint64, answer *nats.Msg) (stored, error) {
+	switch status := answer.Header.Get("Status"); status {
+	case "":
+	case "404":
+		return stored{}, jetstream.ErrMsgNotFound
+	case "503":
+		return stored{}, nats.ErrNoResponders
+	default:
 		return stored{}, fmt.Errorf("answer of the server: status %s", status)
 	}
 	at, err := time.Parse(time.RFC3339Nano, answer.Header.Get("Nats-Time-Stamp"))
