@@ -136,7 +136,7 @@ func (s *Snapshots) replay(ctx context.Context, r Reader, p Point, end uint64, s
 	if err != nil || st.Seq() == end {
 		return st, false, err
 	}
-	if err := begin(ctx, r, st, end, *sc); err != nil {
+	if err := s.begin(ctx, r, st, end, *sc); err != nil {
 		return nil, false, err
 	}
 	for rec, err := range s.records(ctx, r, st.Seq(), end, *sc, true) {
@@ -159,12 +159,12 @@ func (s *Snapshots) replay(ctx context.Context, r Reader, p Point, end uint64, s
 
 // begin tells the state of one group when the history of its cluster begins, which is most often
 // with a record of another group.
-func begin(ctx context.Context, r Reader, st *projection.State, end uint64, sc Scope) error {
+func (s *Snapshots) begin(ctx context.Context, r Reader, st *projection.State, end uint64, sc Scope) error {
 	if _, known := st.Coverage(sc.cluster); known || !sc.ofGroup {
 		return nil
 	}
-	first := func(to uint64, f ledger.Filter) (bool, error) {
-		for rec, err := range r.Read(ctx, st.Seq()+1, to, f) {
+	first := func(records iter.Seq2[ledger.Record, error]) (bool, error) {
+		for rec, err := range records {
 			found := err == nil && rec.Event.Cluster == sc.cluster
 			if found {
 				st.Begin(rec)
@@ -173,9 +173,15 @@ func begin(ctx context.Context, r Reader, st *projection.State, end uint64, sc S
 		}
 		return false, nil
 	}
-	found, err := first(st.Seq()+1, ledger.Filter{}) // as a rule, and a filtered read takes longer
+	// As a rule it is the very next record, and a filtered read takes longer.
+	next := st.Seq() + 1
+	records := r.Read(ctx, next, next, ledger.Filter{})
+	if s != nil && s.pick != nil {
+		records = s.pick(ctx, []uint64{next})
+	}
+	found, err := first(records)
 	if err == nil && !found {
-		_, err = first(end, ledger.Filter{Subjects: []string{ledger.ClusterSubjects(sc.cluster)}})
+		_, err = first(r.Read(ctx, next, end, ledger.Filter{Subjects: []string{ledger.ClusterSubjects(sc.cluster)}}))
 	}
 	return err
 }
