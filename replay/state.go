@@ -95,9 +95,10 @@ func (sc *Scope) widen(st *projection.State) bool {
 // StateAt is the function of that name, and begins with the newest snapshot in which nothing is
 // later than the point.
 func (s *Snapshots) StateAt(ctx context.Context, r Reader, p Point, sc Scope) (*projection.State, error) {
-	end, whole, err := s.followedTo(p, sc), false, error(nil)
+	end, whole := s.followedTo(p, sc), false
 	for sc.narrow = sc.ofGroup; ; {
 		if end == 0 {
+			var err error
 			if end, err = endOf(ctx, r, p); err != nil {
 				return nil, err
 			}

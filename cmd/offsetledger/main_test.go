@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,9 +66,20 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ledger":   func(ts *testscript.TestScript, _ bool, args []string) { writeLedger(t, args[0], ts.MkAbs(args[1])) },
 			"exitcode": exitCode,
+			"replace":  replaceIn,
 			"daemon":   func(ts *testscript.TestScript, _ bool, args []string) { startDaemon(t, ts, ts.MkAbs(args[0])) },
 		},
 	})
+}
+
+// replaceIn is the script command "replace OLD NEW FROM TO": it writes a file with one text in
+// place of another.
+func replaceIn(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[2])
+	if !strings.Contains(text, args[0]) {
+		ts.Fatalf("%s does not contain %q", args[2], args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(strings.ReplaceAll(text, args[0], args[1])), 0o644))
 }
 
 // exitCode is the script command "exitcode N PROGRAM ...": it runs and must end with N.

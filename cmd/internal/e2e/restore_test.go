@@ -55,6 +55,7 @@ func stored(t *testing.T, r *kafkatest.Real, group, topic string) map[int32]kadm
 // sees them. Undone, it is as rewound again, without metadata and epoch, as the stock tool
 // commits.
 func TestAGroupOfFiftyPartitionsIsPutBackAndTakenBack(t *testing.T) {
+	t.Parallel()
 	const partitions = 50
 	r := kafkatest.Shared(t, "")
 	topic, group := unique("orders"), unique("billing")
@@ -117,6 +118,7 @@ func TestAGroupOfFiftyPartitionsIsPutBackAndTakenBack(t *testing.T) {
 // A group with a member is left alone by a daemon that may write; asked to wait, the program
 // writes as soon as the member has left, and what it wrote stays.
 func TestAnActiveGroupIsPutBackWhenItStops(t *testing.T) {
+	t.Parallel()
 	r := kafkatest.Shared(t, "")
 	topic, group := unique("orders"), unique("billing")
 	produce(t, r, topic, 30)
@@ -155,6 +157,7 @@ func TestAnActiveGroupIsPutBackWhenItStops(t *testing.T) {
 // The program is killed in the middle of putting 200 groups back. Typed again, it finishes, and
 // no group is written to twice.
 func TestKilledInTheMiddleOfTwoHundredGroups(t *testing.T) {
+	t.Parallel()
 	const groups = 200
 	r := kafkatest.Shared(t, "")
 	topic := unique("orders")
@@ -204,6 +207,7 @@ func TestKilledInTheMiddleOfTwoHundredGroups(t *testing.T) {
 // The plan of the incident skips the rest of what was moved, and touches nothing else: neither
 // what has passed its target nor a topic that nobody moved.
 func TestOnlyTheRestOfARewindIsSkipped(t *testing.T) {
+	t.Parallel()
 	r := kafkatest.Shared(t, "")
 	topic, other, group := unique("orders"), unique("refunds"), unique("billing")
 	produce(t, r, topic, 60, 60, 60)
@@ -242,6 +246,7 @@ func TestOnlyTheRestOfARewindIsSkipped(t *testing.T) {
 
 // Somebody sets the group back after it was put where it is to be: watching says so, and ends with 3.
 func TestARestoreThatIsOverwrittenIsTold(t *testing.T) {
+	t.Parallel()
 	r := kafkatest.Shared(t, "")
 	topic, group := unique("orders"), unique("billing")
 	produce(t, r, topic, 60)

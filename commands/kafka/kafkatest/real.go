@@ -2,12 +2,14 @@ package kafkatest
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -121,6 +123,17 @@ func (r *Real) PID() int {
 // Log is the file that the broker writes to.
 func (r *Real) Log() string { return filepath.Join(r.cfg.Dir, "broker.log") }
 
+// newClusterID makes the id of a cluster as Kafka spells one: so no two brokers are taken for one
+// cluster. It does not begin with a dash, which the tool takes for an option.
+func newClusterID() string {
+	for {
+		id := uuid.New()
+		if text := base64.RawURLEncoding.EncodeToString(id[:]); text[0] != '-' {
+			return text
+		}
+	}
+}
+
 // format writes the configuration and makes the broker's storage, with its SCRAM users.
 func (r *Real) format(ctx context.Context) error {
 	if r.cfg.Certs != nil {
@@ -135,7 +148,7 @@ func (r *Real) format(ctx context.Context) error {
 	if err := os.WriteFile(r.properties(), r.serverProperties(), 0o600); err != nil {
 		return fmt.Errorf("write configuration: %w", err)
 	}
-	args := []string{"format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", r.properties()}
+	args := []string{"format", "-t", newClusterID(), "-c", r.properties()}
 	for _, u := range r.cfg.Users {
 		if u.Mechanism != "PLAIN" {
 			args = append(args, "-S", fmt.Sprintf("%s=[name=%s,password=%s]", u.Mechanism, u.Name, u.Password))
