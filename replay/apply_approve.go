@@ -24,6 +24,12 @@ func Approve(ctx context.Context, log Log, p *Plan, by By, now time.Time) error 
 	return nil
 }
 
+// stillApproved reports whether an approval of one moment is good at another.
+func stillApproved(given, at ledger.Time) bool {
+	age, ok := at.Sub(given)
+	return ok && age <= ApprovalLife
+}
+
 // Approved fails with [ErrRefused] if nobody but whoever carries a plan out has agreed to it within
 // the last [ApprovalLife].
 func Approved(ctx context.Context, log Log, p *Plan, by By, at time.Time) error {
@@ -38,7 +44,7 @@ func Approved(ctx context.Context, log Log, p *Plan, by By, at time.Time) error 
 		if json.Unmarshal(ev.Operation.Body, &op) != nil || op.Plan != p.ID || op.Digest != p.Digest {
 			continue
 		}
-		if age, ok := now.Sub(ev.Time); !ok || age > ApprovalLife {
+		if !stillApproved(ev.Time, now) {
 			continue
 		}
 		if ev.Actor != by.Actor {

@@ -18,6 +18,7 @@ type Approvals struct {
 type approval struct {
 	seq   uint64
 	actor string
+	at    ledger.Time
 }
 
 // NewApprovals returns the approvals that r holds of a cluster.
@@ -26,14 +27,14 @@ func NewApprovals(r Reader, cluster string) *Approvals {
 }
 
 // Before returns who other than actor was the last to agree to a plan before the event at a
-// sequence; false if nobody had.
-func (a *Approvals) Before(ctx context.Context, plan, actor string, seq uint64) (string, bool, error) {
+// sequence and a time, no longer before than [ApprovalLife]; false if nobody had.
+func (a *Approvals) Before(ctx context.Context, plan, actor string, seq uint64, at ledger.Time) (string, bool, error) {
 	if err := a.read(ctx, seq, OperationApprove, a.take); err != nil {
 		return "", false, fmt.Errorf("read who agreed to plan %s: %w", plan, err)
 	}
 	by, ok := "", false
 	for _, g := range a.given[plan] {
-		if g.seq < seq && g.actor != actor {
+		if g.seq < seq && g.actor != actor && stillApproved(g.at, at) {
 			by, ok = g.actor, true
 		}
 	}
@@ -43,6 +44,6 @@ func (a *Approvals) Before(ctx context.Context, plan, actor string, seq uint64) 
 func (a *Approvals) take(rec *ledger.Record) {
 	var op Operation
 	if json.Unmarshal(rec.Event.Operation.Body, &op) == nil {
-		a.given[op.Plan] = append(a.given[op.Plan], approval{rec.Seq, rec.Event.Actor})
+		a.given[op.Plan] = append(a.given[op.Plan], approval{rec.Seq, rec.Event.Actor, rec.Event.Time})
 	}
 }

@@ -174,11 +174,14 @@ func (a *app) plansTable(rows []api.PlanRow) *table.Table {
 		if n := len(r.Groups) - 1; n > 0 {
 			group += fmt.Sprintf(" and %d more", n)
 		}
-		note := cellOf(r.Reason)
+		note, to := cellOf(r.Reason), string(r.Point)
 		if r.Problem != nil {
 			note = *r.Problem
 		}
-		t.Row(r.ID, a.clock(r.Time, seconds), r.Command, group, string(r.Point), strconv.Itoa(r.Set+r.Deleted), strconv.Itoa(r.Kept),
+		if r.Incident != nil {
+			to = "before " + *r.Incident
+		}
+		t.Row(r.ID, a.clock(r.Time, seconds), r.Command, group, to, strconv.Itoa(r.Set+r.Deleted), strconv.Itoa(r.Kept),
 			strconv.Itoa(r.Refused), strconv.FormatInt(r.Skips, 10), strconv.FormatInt(r.Replays, 10), cellOf(r.Actor), note)
 	}
 	return t
@@ -186,16 +189,20 @@ func (a *app) plansTable(rows []api.PlanRow) *table.Table {
 
 func (a *app) restoreShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "show PLAN",
-		Short:   "One plan, as it was made",
-		Example: `  offsetledger restore show p7f3a1`,
-		Args:    oneArg("the id of a plan", "p7f3a1"),
+		Use:   "show PLAN|RESTORE",
+		Short: "One plan, as it was made, or a restore: what became of one",
+		Example: `  offsetledger restore show p7f3a1
+  offsetledger restore show r91c2d0`,
+		Args: oneArg("the id of a plan or of a restore", "p7f3a1"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			src, err := a.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer src.close() //nolint:errcheck // nothing was written
+			if strings.HasPrefix(args[0], "r") {
+				return a.showRestore(cmd.Context(), src, args[0])
+			}
 			plan, err := src.ShowPlan(cmd.Context(), api.Query{Cluster: a.cluster, ID: args[0]})
 			if err != nil {
 				return err

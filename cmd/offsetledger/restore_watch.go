@@ -34,21 +34,11 @@ written: moves it back or far forward, or deletes it. The program ends with 3 an
 				return err
 			}
 			defer src.close() //nolint:errcheck // nothing was written
-			all, err := src.Restores(cmd.Context(), api.Query{Cluster: a.cluster})
+			_, restored, plan, err := a.findRestore(cmd.Context(), src, args[0])
 			if err != nil {
 				return err
 			}
-			for i := range all.Rows {
-				if all.Rows[i].ID != args[0] {
-					continue
-				}
-				plan, err := src.ShowPlan(cmd.Context(), api.Query{Cluster: all.Cluster, ID: all.Rows[i].Plan})
-				if err != nil {
-					return err
-				}
-				return a.watchRestored(cmd.Context(), src, plan, all.Rows[i].Seq, length)
-			}
-			return fmt.Errorf("cluster %s has no restore %s: %s", clusterName(all.Cluster), args[0], a.typed("restore", "list", "--applied"))
+			return a.watchRestored(cmd.Context(), src, plan, restored.Seq, length)
 		},
 	}
 	cmd.Flags().DurationVar(&length, "for", 2*time.Minute, "how long")

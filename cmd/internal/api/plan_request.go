@@ -192,6 +192,7 @@ type PlanRow struct {
 	Command       string  `json:"command"`
 	Groups        []Text  `json:"groups"`
 	Point         Text    `json:"point"`
+	Incident      *string `json:"incident"` // that it puts back; null if it is of none
 	Set           int     `json:"set"`
 	Kept          int     `json:"kept"`
 	Deleted       int     `json:"deleted"`
@@ -231,6 +232,9 @@ func planRow(sp *replay.StoredPlan) PlanRow {
 	}
 	for i := range p.Groups {
 		row.Groups = append(row.Groups, Text(p.Groups[i].Group))
+	}
+	if p.Incident != "" {
+		row.Incident = &p.Incident
 	}
 	return row
 }
