@@ -49,26 +49,26 @@ HOLDS    1 group, 1 topic, 2 partitions; __consumer_offsets has 4 partitions, ol
 EXPECT   RATE a day, at the 0 offsets a second of the last 2s, 12.2 bytes each (none was seen, so ten at once are taken)
          and up to 55.0 kB a day of watermarks, if all partitions are written to all the time
 RIGHT                          ANSWER  NEEDED  DETAIL
-reach the cluster              yes     yes     Kafka cluster kfake, 1 brokers
+reach the cluster              yes     yes     Kafka cluster kfake, 1 broker
 describe the cluster           yes     no      all groups can be seen
 list groups                    yes     no      1 groups
 describe groups                yes     no      -
 read __consumer_offsets        yes     yes     4 partitions, oldest record of TIME
 describe topics                yes     no      1 topics, 2 partitions
-describe broker configuration  yes     no      offsets.retention.minutes is 168h0m0s
+describe broker configuration  yes     no      offsets.retention.minutes is 10080
 `
 
 const doctorJSON = `{"kind":"doctor","version":1,"ok":true,"kafka":{"brokers":"BROKER PLAINTEXT","cluster_id":"kfake",` +
 	`"capture":"tail","why":"the principal may read __consumer_offsets","groups":1,"topics":1,"partitions":2,` +
 	`"source_partitions":4,"oldest_record":"TIME","offsets_retention_seconds":604800,"rows_per_second":RATE,"rows_per_event":null,"bytes_per_row":12.2,"bytes_per_day":RATE,` +
 	`"watermark_bytes_per_day":55000,"rights":[` +
-	`{"key":"reach","name":"reach the cluster","known":true,"ok":true,"needed":true,"detail":"Kafka cluster kfake, 1 brokers","mend":""},` +
+	`{"key":"reach","name":"reach the cluster","known":true,"ok":true,"needed":true,"detail":"Kafka cluster kfake, 1 broker","mend":""},` +
 	`{"key":"describe-cluster","name":"describe the cluster","known":true,"ok":true,"needed":false,"detail":"all groups can be seen","mend":""},` +
 	`{"key":"list-groups","name":"list groups","known":true,"ok":true,"needed":false,"detail":"1 groups","mend":""},` +
 	`{"key":"describe-groups","name":"describe groups","known":true,"ok":true,"needed":false,"detail":"","mend":""},` +
 	`{"key":"read-offsets","name":"read __consumer_offsets","known":true,"ok":true,"needed":true,"detail":"4 partitions, oldest record of TIME","mend":""},` +
 	`{"key":"describe-topics","name":"describe topics","known":true,"ok":true,"needed":false,"detail":"1 topics, 2 partitions","mend":""},` +
-	`{"key":"describe-configs","name":"describe broker configuration","known":true,"ok":true,"needed":false,"detail":"offsets.retention.minutes is 168h0m0s","mend":""}` +
+	`{"key":"describe-configs","name":"describe broker configuration","known":true,"ok":true,"needed":false,"detail":"offsets.retention.minutes is 10080","mend":""}` +
 	`]},"ledger":null}` + "\n"
 
 func TestDoctorOnAClusterThatAllowsAll(t *testing.T) {

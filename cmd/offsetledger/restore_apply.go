@@ -125,6 +125,11 @@ func (a *app) applyPlan(ctx context.Context, src *source, plan *replay.Plan, fl 
 	if a.output == outJSON && !fl.yes {
 		return usagef("-o json is for programs, which cannot be asked: give --yes")
 	}
+	if fl.watch > 0 {
+		if err := canWatch(ctx, src, plan.Cluster); err != nil {
+			return err
+		}
+	}
 	if a.output != outJSON {
 		if err := a.printPlan(plan); err != nil {
 			return err

@@ -49,6 +49,17 @@ written: moves it back or far forward, or deletes it. The program ends with 3 an
 // watchEvery is the time between two looks at what became of a restore.
 const watchEvery = time.Second
 
+var errNothingCaptures = errors.New("nothing captures into this ledger, so that nobody can tell whether it stays")
+
+// canWatch fails if nobody could tell whether what is written stays.
+func canWatch(ctx context.Context, src *source, cluster string) error {
+	answer, err := src.Groups(ctx, api.Query{Cluster: cluster})
+	if err == nil && answer.Coverage.BehindSeconds == nil {
+		err = &exitError{exitRefused, fmt.Errorf("nothing was done: %w: leave out --watch, or apply it where the daemon runs", errNothingCaptures)}
+	}
+	return err
+}
+
 // watchRestored looks whether what a plan has written stays, by what was recorded since a
 // sequence.
 func (a *app) watchRestored(ctx context.Context, src *source, plan *replay.Plan, since uint64, length time.Duration) error {
@@ -120,7 +131,7 @@ func (a *app) stayed(ctx context.Context, src *source, plan *replay.Plan, writte
 			return err
 		}
 		if answer.Coverage.BehindSeconds == nil {
-			return errors.New("nothing captures into this ledger, so that nobody can tell whether it stayed")
+			return errNothingCaptures
 		}
 		for _, parts := range written[name] {
 			all += len(parts)

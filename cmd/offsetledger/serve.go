@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -115,7 +116,10 @@ func (a *app) serve(ctx context.Context, flags serveFlags) (err error) {
 	}
 	s := &service{logger: slog.New(slog.NewTextHandler(a.stderr, nil)), may: flags.may}
 	if s.listener, err = net.Listen("tcp", flags.listen); err != nil {
-		return fmt.Errorf("listen for HTTP: %w: another daemon may be running; choose an address with --listen", err)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return fmt.Errorf("listen for HTTP: %w: another daemon may be running; choose an address with --listen", err)
+		}
+		return usagef("--listen %s: %w; it is host:port, as in 127.0.0.1:8642", flags.listen, err)
 	}
 	defer s.listener.Close()
 	if s.store, err = openStore(ctx, storeConfig{dir: dir, clients: flags.clients, nats: flags.nats, create: true, logger: s.logger}); err != nil {

@@ -151,7 +151,7 @@ func (c *accessCheck) reach(ctx context.Context) bool {
 	for _, b := range meta.Brokers {
 		c.brokers = append(c.brokers, b.NodeID)
 	}
-	return c.record(RightReach, nil, fmt.Sprintf("Kafka cluster %s, %d brokers", c.ClusterID, c.Brokers), "")
+	return c.record(RightReach, nil, fmt.Sprintf("Kafka cluster %s, %s", c.ClusterID, brokersText(c.Brokers)), "")
 }
 
 // describeCluster looks for DESCRIBE among what the broker says that the principal may do.
@@ -232,7 +232,7 @@ func (c *accessCheck) describeConfigs(ctx context.Context) {
 	var err error
 	c.Retention, err = askRetention(asking, c.admin, c.brokers)
 	c.RetentionKnown = err == nil
-	c.record(RightDescribeConfigs, err, fmt.Sprintf("%s is %s", retentionConfig, c.Retention),
+	c.record(RightDescribeConfigs, err, fmt.Sprintf("%s is %d", retentionConfig, int64(c.Retention/time.Minute)),
 		allow("DescribeConfigs", "--cluster")+" (without it Kafka's default of 7 days is assumed)")
 }
 
@@ -262,4 +262,11 @@ func (a *Access) Right(key RightKey) *Right {
 		}
 	}
 	return nil
+}
+
+func brokersText(n int) string {
+	if n == 1 {
+		return "1 broker"
+	}
+	return fmt.Sprintf("%d brokers", n)
 }

@@ -54,7 +54,7 @@ func startPostgres(b *testing.B) *postgres {
 	}
 	p := &postgres{bin: filepath.Dir(found[0])}
 	var err error
-	p.dir, err = os.MkdirTemp("", "offsetledger-pg-")
+	p.dir, err = os.MkdirTemp("", "offsetledger-pg-") //nolint:usetesting // another user has to reach it
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, os.RemoveAll(p.dir)) })
 	if os.Getuid() == 0 {
