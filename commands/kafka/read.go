@@ -3,6 +3,7 @@ package kafka
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -72,21 +73,21 @@ func (t *Tail) poll(ctx context.Context) error {
 	}
 	fetches := t.consumer.PollFetches(pollCtx)
 	now := ledger.AtTime(t.cfg.Clock())
-	var failed, broken error
+	var failed error
 	records := 0
-	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+	for _, p := range lossesFirst(fetches, t.position) {
 		records += len(p.Records)
 		l := t.lines[p.Partition]
-		if broken != nil || l == nil || p.Topic != offsetsTopic {
-			return
+		if l == nil || p.Topic != offsetsTopic {
+			continue
 		}
-		var fault error
-		if fault, broken = t.takeFetch(ctx, l, &p.FetchPartition, now); fault != nil {
+		fault, err := t.takeFetch(ctx, l, &p.FetchPartition, now)
+		if err != nil {
+			return err
+		}
+		if fault != nil {
 			failed = fault
 		}
-	})
-	if broken != nil {
-		return broken
 	}
 	if failed != nil || records > 0 {
 		t.fault(failed)
@@ -95,6 +96,38 @@ func (t *Tail) poll(ctx context.Context) error {
 		return newBackoff().sleep(ctx)
 	}
 	return nil
+}
+
+// position is where the line of a partition stands, false if there is none.
+func (t *Tail) position(partition int32) (int64, bool) {
+	l := t.lines[partition]
+	if l == nil {
+		return 0, false
+	}
+	return l.position(), true
+}
+
+// lossesFirst returns what was fetched in the order in which it happened. The client hands out
+// the loss of records last, also behind the records that it has read since it went back for it:
+// they begin before where the line stands, and would be taken for commits of somebody who went back.
+func lossesFirst(fetches kgo.Fetches, position func(partition int32) (int64, bool)) []kgo.FetchTopicPartition {
+	var all []kgo.FetchTopicPartition
+	back := map[int32]bool{}
+	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		all = append(all, p)
+		if at, ok := position(p.Partition); ok && len(p.Records) > 0 && p.Records[0].Offset < at {
+			back[p.Partition] = true
+		}
+	})
+	late := func(p kgo.FetchTopicPartition) int {
+		var lost *kgo.ErrDataLoss
+		if back[p.Partition] && errors.As(p.Err, &lost) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(all, func(a, b kgo.FetchTopicPartition) int { return cmp.Compare(late(a), late(b)) })
+	return all
 }
 
 // takeFetch takes what was fetched of one partition. A fault is why no more of it can be fetched

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,7 +162,7 @@ func truncatedWhileAway(t *testing.T, r *kafkatest.Real) {
 	d.through()
 
 	require.Equal(t, append(advances(100, 119), "rolled-back 110 tail", "advance 111 tail", "advance 112 tail",
-		"advance 113 tail", "advance 114 tail"), movesOf(d, busy))
+		"advance 113 tail", "advance 114 tail"), withoutRecommits(movesOf(d, busy)))
 	require.Equal(t, append(advances(200, 219), "rolled-back 209 reconcile"), movesOf(d, idle))
 	for _, group := range []string{busy, idle} {
 		incidents := rows[api.IncidentRow](d, "incidents", group)
@@ -202,6 +203,12 @@ func movesOf(d *daemon, group string) []string {
 		}
 	}
 	return out
+}
+
+// withoutRecommits leaves out what a client commits again: a broker that is just coming up stores a
+// commit and then says that it does not coordinate the group.
+func withoutRecommits(moves []string) []string {
+	return slices.DeleteFunc(moves, func(m string) bool { return strings.HasPrefix(m, "recommit ") })
 }
 
 // advances are the moves from one commit to the next.
