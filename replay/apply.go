@@ -70,7 +70,6 @@ type RestoredGroup struct {
 	Deleted int // offsets deleted
 	Earlier int // steps that an earlier run of the same restore had done
 	Kept    int // partitions that were not to be touched
-	Commits int // requests that it took: with more than one the group did not change all at once
 	Refused []RefusedRow
 }
 

@@ -226,14 +226,13 @@ func TestAPlanThatIsNotTrueAnyMoreIsNotCarriedOut(t *testing.T) {
 	require.Equal(t, replay.Drift{Moved: 2, Forward: 80}, done.Drift)
 }
 
-// One partition is refused by the broker: that one is told, the others are done, and the same
-// call again does the rest alone.
-func TestWhatWasRefusedIsDoneByTheNextRun(t *testing.T) {
-	w := newWorld(t)
-	w.rewound("billing")
-	p := w.plan(90, "billing")
+// refuse has the broker refuse the next commit of a group, all of it.
+func (w *world) refuse(group string) {
 	w.fake.Kafka.ControlKey(int16(kmsg.OffsetCommit), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		req := r.(*kmsg.OffsetCommitRequest)
+		if req.Group != group {
+			return nil, nil, false
+		}
 		resp := req.ResponseKind().(*kmsg.OffsetCommitResponse)
 		for _, t := range req.Topics {
 			answer := kmsg.NewOffsetCommitResponseTopic()
@@ -247,6 +246,42 @@ func TestWhatWasRefusedIsDoneByTheNextRun(t *testing.T) {
 		}
 		return resp, nil, true
 	})
+}
+
+// A restore of three groups, one of which the broker refuses and one of which has
+// nothing to be done: what was written, refused and left alone is counted, everything is read
+// back, and it is no success. The next one is, of all three.
+func TestRST12RestoreThatClaimsSuccess(t *testing.T) {
+	w := newWorld(t)
+	for _, group := range []string{"billing", "refunds", "quiet"} {
+		w.rewound(group)
+	}
+	_, err := w.apply(w.plan(90, "quiet"))
+	require.NoError(t, err)
+	p := w.plan(90, "billing", "refunds", "quiet")
+	w.refuse("refunds")
+	done, err := w.apply(p)
+	require.ErrorIs(t, err, replay.ErrPartly)
+	written, deleted, refused := done.Sums()
+	require.Equal(t, [3]int{3, 0, 3}, [3]int{written, deleted, refused})
+	require.Equal(t, replay.RestoredGroup{Group: "quiet", Kept: 3}, done.Groups[0], "it is where it is to be")
+	require.Equal(t, [][]int64{{90, 90, 90}, {10, 10, 10}, {90, 90, 90}}, [][]int64{w.at("billing"), w.at("refunds"), w.at("quiet")})
+
+	again, err := w.apply(p)
+	require.NoError(t, err)
+	require.Equal(t, done.ID, again.ID, "the same restore goes on")
+	for _, group := range []string{"billing", "refunds", "quiet"} {
+		require.Equal(t, []int64{90, 90, 90}, w.at(group))
+	}
+}
+
+// One partition is refused by the broker: that one is told, the others are done, and the same
+// call again does the rest alone.
+func TestWhatWasRefusedIsDoneByTheNextRun(t *testing.T) {
+	w := newWorld(t)
+	w.rewound("billing")
+	p := w.plan(90, "billing")
+	w.refuse("billing")
 	done, err := w.apply(p)
 	require.ErrorIs(t, err, replay.ErrPartly)
 	require.Len(t, done.Groups[0].Refused, 3)

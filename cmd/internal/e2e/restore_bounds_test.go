@@ -157,6 +157,8 @@ func TestAGroupLargerThanOneCommit(t *testing.T) {
 	d.through()
 	plan, _ := d.planned(0, group, "--to", at, "-B", r.Addrs()[0])
 	require.Equal(t, partitions, plan.Sums().Set, "the metadata is to be put back, whatever the offset")
+	require.Equal(t, 4, plan.Groups[0].Commits())
+	require.Contains(t, d.ask("restore", "show", plan.ID).stdout, "not atomic: it takes 4 commits")
 	done, out := d.apply("apply", plan.ID, "-B", r.Addrs()[0])
 	require.Zero(t, out.code, out.stderr)
 	require.Equal(t, partitions, done.Rows[0].Written)
