@@ -333,7 +333,8 @@ func requireHistory(t *testing.T, d *daemon, group string, commits map[int32][]c
 	t.Helper()
 	told := map[int32][]int64{}
 	for _, row := range rows[api.ChangeRow](d, "history", group, "--all", "--movement", "advance,recommit,rewind,jump,reset") {
-		require.Equal(t, "advance", row.Movement, "%+v", row)
+		// A member that has caught up after a stall has gone faster than anybody before it.
+		require.Contains(t, []string{"advance", "jump"}, row.Movement, "%+v", row)
 		told[*row.Partition] = append(told[*row.Partition], *row.To)
 	}
 	for p := range int32(managerPartitions) {

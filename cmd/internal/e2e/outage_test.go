@@ -233,6 +233,7 @@ func cutCommits(t *testing.T, r *kafkatest.Real, group string, n int) {
 			of = append(of, rec.Offset)
 		}
 	}
+	require.GreaterOrEqual(t, len(of), n, "what was committed is in partition %d", partition)
 	require.NoError(t, r.Kill())
 	require.NoError(t, r.TruncatePartition(kafkatest.OffsetsTopic, partition, of[len(of)-n]))
 	require.NoError(t, r.Restart(t.Context()))

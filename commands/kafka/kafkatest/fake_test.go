@@ -153,11 +153,35 @@ func TestWriteRawTransactions(t *testing.T) {
 
 func TestPartitionForIsJavasHash(t *testing.T) {
 	// Values of String.hashCode, and where 50 and 4 partitions put them.
-	for group, hash := range map[string]int32{
-		"": 0, "a": 97, "orders-service": 23943117, "über": 7604755,
-		"polygenelubricants": -2147483648, "\U0001F600": 1772899,
+	for group, want := range map[string]struct{ hash, of50, of4 int32 }{
+		"": {0, 0, 0}, "a": {97, 47, 1}, "orders-service": {23943117, 17, 1}, "über": {7604755, 5, 3}, "\U0001F600": {1772899, 49, 3},
+		"busy-294": {-1134041863, 13, 3}, "polygenelubricants": {-2147483648, 0, 0},
 	} {
-		require.Equal(t, (hash&0x7fffffff)%50, kafkatest.PartitionFor(group, 50), "%q", group)
-		require.Equal(t, (hash&0x7fffffff)%4, kafkatest.PartitionFor(group, 4), "%q", group)
+		require.Equal(t, want.of50, kafkatest.PartitionFor(group, 50), "%q", group)
+		require.Equal(t, want.of4, kafkatest.PartitionFor(group, 4), "%q", group)
 	}
+}
+
+// A real broker puts groups there, also those with a negative hash.
+func TestARealBrokerPutsGroupsWherePartitionForSays(t *testing.T) {
+	r := kafkatest.Shared(t, "")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	require.NoError(t, r.CreateTopic(ctx, "partition-for", 1))
+	want := map[string]int32{}
+	for i := range 20 {
+		group := fmt.Sprintf("busy-%d", 280+i)
+		require.NoError(t, r.Commit(ctx, group, "partition-for", map[int32]int64{0: 0}))
+		want[group] = kafkatest.PartitionFor(group, 4)
+	}
+	recs, err := r.ReadOffsets(ctx)
+	require.NoError(t, err)
+	got := map[string]int32{}
+	for _, rec := range recs {
+		var key kmsg.OffsetCommitKey
+		if err := key.ReadFrom(rec.Key); err == nil && key.Topic == "partition-for" {
+			got[key.Group] = rec.Partition
+		}
+	}
+	require.Equal(t, want, got)
 }

@@ -1,6 +1,7 @@
 package kafkatest
 
 import (
+	"math"
 	"time"
 	"unicode/utf16"
 
@@ -82,12 +83,15 @@ func groupKey(group string) []byte {
 	return k.AppendTo(nil)
 }
 
-// PartitionFor is the partition of OffsetsTopic that holds a group, of n: Java's hash of the
-// group id over UTF-16 units, as every broker computes it.
+// PartitionFor is the partition of OffsetsTopic that holds a group, of n: the absolute value of
+// Java's hash of the group id over UTF-16 units, as every broker computes it.
 func PartitionFor(group string, n int32) int32 {
 	var h int32
 	for _, unit := range utf16.Encode([]rune(group)) {
 		h = 31*h + int32(unit)
 	}
-	return h & 0x7fffffff % n
+	if h == math.MinInt32 { // it has no absolute value
+		return 0
+	}
+	return max(h, -h) % n
 }
