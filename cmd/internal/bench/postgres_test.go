@@ -3,286 +3,223 @@
 package bench
 
 import (
-	"bufio"
-	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"os/user"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
+	"text/tabwriter"
 	"time"
 
-	"github.com/google/uuid"
-	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/offsetledger/offsetledger/ledger"
-	"github.com/offsetledger/offsetledger/ledger/stream"
-	"github.com/offsetledger/offsetledger/projection"
-	"github.com/offsetledger/offsetledger/replay"
-	"github.com/offsetledger/offsetledger/replay/objstore"
 )
 
-// postgres is a server of its own, in a directory and on a socket that nobody else uses, and one
-// session of it.
-type postgres struct {
-	bin, dir string
-	as       *syscall.SysProcAttr // it refuses to run as root
-	server   *exec.Cmd
-	session  *exec.Cmd
-	in       io.WriteCloser
-	out      *bufio.Scanner
-}
-
-// startPostgres skips where there is no PostgreSQL.
-func startPostgres(b *testing.B) *postgres {
-	b.Helper()
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if path, err := exec.LookPath("initdb"); err == nil {
-		found = append(found, path)
-	}
-	if len(found) == 0 {
-		b.Skip("there is no PostgreSQL here to compare with")
-	}
-	p := &postgres{bin: filepath.Dir(found[0])}
-	var err error
-	p.dir, err = os.MkdirTemp("", "offsetledger-pg-") //nolint:usetesting // another user has to reach it
-	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, os.RemoveAll(p.dir)) })
-	if os.Getuid() == 0 {
-		who, err := user.Lookup("postgres")
-		if err != nil {
-			b.Skip("PostgreSQL refuses to run as root, and there is no user postgres")
-		}
-		uid, err := strconv.ParseUint(who.Uid, 10, 32)
-		require.NoError(b, err)
-		gid, err := strconv.ParseUint(who.Gid, 10, 32)
-		require.NoError(b, err)
-		require.NoError(b, os.Chown(p.dir, int(uid), int(gid)))
-		p.as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
-	}
-	data := filepath.Join(p.dir, "data")
-	init := p.command("initdb", "-D", data, "-A", "trust", "-U", "bench", "--locale=C", "-E", "UTF8")
-	text, err := init.CombinedOutput()
-	require.NoError(b, err, string(text))
-	p.server = p.command("postgres", "-D", data, "-k", p.dir, "-c", "listen_addresses=", "-c", "shared_buffers=512MB", "-c", "max_wal_size=8GB",
-		"-c", "checkpoint_timeout=1h", "-c", "synchronous_commit=on", "-c", "maintenance_work_mem=256MB")
-	require.NoError(b, p.server.Start())
-	b.Cleanup(func() {
-		require.NoError(b, p.server.Process.Signal(syscall.SIGINT))
-		_ = p.server.Wait() // it was asked to end
-	})
-	for until := time.Now().Add(time.Minute); p.command("pg_isready", "-h", p.dir).Run() != nil; {
-		require.True(b, time.Now().Before(until), "the server does not come up")
-		time.Sleep(50 * time.Millisecond)
-	}
-	p.session = p.command("psql", "-h", p.dir, "-U", "bench", "-d", "postgres", "-qAtX", "-v", "ON_ERROR_STOP=1")
-	p.session.Stderr = os.Stderr
-	p.in, err = p.session.StdinPipe()
-	require.NoError(b, err)
-	out, err := p.session.StdoutPipe()
-	require.NoError(b, err)
-	p.out = bufio.NewScanner(out)
-	require.NoError(b, p.session.Start())
-	b.Cleanup(func() {
-		require.NoError(b, p.in.Close())
-		require.NoError(b, p.session.Wait())
-	})
-	return p
-}
-
-func (p *postgres) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(p.bin, name), args...)
-	cmd.Dir, cmd.SysProcAttr = p.dir, p.as
-	return cmd
-}
-
-// do runs statements and returns the lines of their answer and how long it took.
-func (p *postgres) do(b *testing.B, text string) (lines []string, took time.Duration) {
-	b.Helper()
-	began := time.Now()
-	_, err := io.WriteString(p.in, text+"\n\\echo =end=\n")
-	require.NoError(b, err)
-	for p.out.Scan() {
-		if p.out.Text() == "=end=" {
-			return lines, time.Since(began)
-		}
-		lines = append(lines, p.out.Text())
-	}
-	b.Fatalf("the session has ended: %v", p.out.Err())
-	return nil, 0
-}
-
-// The table that an administrator would keep commits in, with the index that answers where a group
-// was. Of keys there is a row for each partition that a group has ever committed to.
-const (
-	auditTable = `create table audit (grp text not null, topic text not null, partition int not null, committed bigint not null, leader_epoch int,
- metadata text, commit_time bigint, effective bigint not null, source_partition int, source_offset bigint);
-create index audit_as_of on audit (grp, topic, partition, effective desc) include (committed);`
-	auditKeys  = `create table keys as select distinct grp, topic, partition from audit; create index on keys (grp); vacuum analyze;`
-	auditAsOf  = `select k.grp, k.topic, k.partition, a.committed from keys k cross join lateral (select committed from audit where grp = k.grp and topic = k.topic and partition = k.partition and effective <= %d order by effective desc limit 1) a`
-	auditGroup = auditAsOf + ` where k.grp = '%s';`
-)
-
-// copyOf is the rows of a batch as the table takes them.
-func copyOf(events []ledger.Event) string {
-	var s strings.Builder
-	s.WriteString("copy audit from stdin;\n")
-	for i := range events {
-		ev := &events[i]
-		for _, r := range ev.Offsets {
-			epoch, _ := r.LeaderEpoch.Get()
-			committed, _ := r.CommitTime.Millis()
-			effective, _ := r.Effective.Millis()
-			fmt.Fprintf(&s, "%s\t%s\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t%d\n", ev.Group, r.Topic, r.Partition, r.At, epoch, r.Metadata, committed, effective, ev.Source.Partition, r.SourceOffset)
-		}
-	}
-	s.WriteString("\\.\n")
-	return s.String()
-}
-
-// cursor says that everything stored so far was read.
-func (c *commits) cursor() ledger.Event {
-	cur := &ledger.Cursor{Shard: ledger.CursorShardAll, Complete: true}
-	for p, next := range c.source {
-		cur.Lines = append(cur.Lines, ledger.SourceLine{Partition: int32(p), Next: next, MaxEffective: c.clock, CompleteThrough: c.clock})
-	}
-	return ledger.Event{ID: uuid.Must(uuid.NewV7()), Kind: ledger.KindCursor, Cluster: clusterName, Time: c.clock, Source: ledger.Source{Kind: ledger.SourceTail}, Cursor: cur}
-}
-
-// keeping takes snapshots of a ledger as the daemon does.
-type keeping struct {
-	log       *stream.Log
-	view      *projection.View
-	snapshots *replay.Snapshots
-}
-
-func keepSnapshots(b *testing.B, log *stream.Log, nc *nats.Conn) *keeping {
-	b.Helper()
-	k := &keeping{log: log, view: projection.NewView()}
-	trail := projection.NewTrail(0)
-	k.view.Leave(trail)
-	bucket, err := objstore.New(nc, objstore.Config{})
-	require.NoError(b, err)
-	k.snapshots, err = replay.OpenSnapshots(b.Context(), replay.SnapshotConfig{Store: bucket, Incarnation: log.Incarnation(), Trail: trail, Pick: log.Pick})
-	require.NoError(b, err)
-	following, stop := context.WithCancel(b.Context())
-	var g errgroup.Group
-	g.Go(func() error { return k.view.Run(following, log.Follow(following, 1, ledger.Filter{})) })
-	b.Cleanup(func() {
-		stop()
-		require.ErrorIs(b, g.Wait(), context.Canceled)
-	})
-	return k
-}
-
-// take takes a snapshot if one is due.
-func (k *keeping) take(b *testing.B) {
-	b.Helper()
-	size, err := k.log.Size(b.Context())
-	require.NoError(b, err)
-	require.NoError(b, k.view.WaitFor(b.Context(), size.Events))
-	if now := time.Now(); k.snapshots.Due(now, size.Events, size.Bytes) {
-		_, err = k.snapshots.Take(b.Context(), replay.Taking{Read: k.view.ReadIncidents, Now: now, LogBytes: size.Bytes})
-		require.NoError(b, err)
-	}
-}
-
-// BenchmarkPostgres stores the same commits in a ledger and in an indexed table, batch by batch in
-// turns, each batch durable before the next, and then asks both where one group was, and where all
-// were. OFFSETLEDGER_BENCH_OFFSETS is how many offsets; 3 million if it is not set.
+// BenchmarkPostgres stores the same commits in a ledger and in an indexed table, in turns, and then
+// asks both where one group was, and where all were; the answers have to be the same. It prints a
+// table with a line for each question. What PostgreSQL is spared: the upkeep of the keys, its
+// checkpoints and write-ahead log on disk, and the making of its text. What the ledger is spared: a
+// connection.
 //
 //	go test ./cmd/internal/bench -run '^$' -bench Postgres -benchtime 500x
+//
+// OFFSETLEDGER_BENCH_OFFSETS is how many offsets; 3 million if it is not set.
 func BenchmarkPostgres(b *testing.B) {
 	offsets := 3_000_000
 	if n, err := strconv.Atoi(os.Getenv("OFFSETLEDGER_BENCH_OFFSETS")); err == nil {
-		offsets = n
+		offsets = max(n/batchRows, 2) * batchRows
 	}
-	p := startPostgres(b)
-	p.do(b, auditTable)
-	dir := b.TempDir()
-	srv, log, err := openLedger(b.Context(), dir)
-	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, srv.Close()) })
-	k := keepSnapshots(b, log, srv.Conn())
-	source := newCommits()
-	first := source.clock
-	var ours, theirs time.Duration
-	for range offsets / batchRows {
-		events, err := source.batch()
-		require.NoError(b, err)
-		text := copyOf(events)
-		_, took := p.do(b, text)
-		theirs += took
-		began := time.Now()
-		_, err = log.Append(b.Context(), events)
-		require.NoError(b, err)
-		_, err = log.Append(b.Context(), []ledger.Event{source.cursor()})
-		require.NoError(b, err)
-		ours += time.Since(began)
-		k.take(b)
-	}
-	p.do(b, auditKeys)
-	size, err := log.Size(b.Context())
-	require.NoError(b, err)
-	table, _ := p.do(b, "select pg_total_relation_size('audit');")
-	tableBytes, err := strconv.ParseFloat(table[0], 64)
-	require.NoError(b, err)
+	c := &comparison{ledger: startKeeping(b), table: startPostgres(b), source: newCommits(), random: rand.New(rand.NewPCG(5, 6))}
+	c.table.do(b, auditTable)
+	c.first = c.source.clock
+	c.storeBatches(b, offsets-batchRows)
+	c.storeCommits(b)
+	c.weigh(b, offsets)
+	c.table.do(b, auditKeys)
+	c.table.prepareWays(b)
+	c.askOfOne(b)
+	c.askOfAll(b)
+	c.print(b, offsets)
+}
 
-	random := rand.New(rand.NewPCG(5, 6))
-	span, _ := source.clock.Sub(first)
-	moment := func() ledger.Time { return first.Add(time.Duration(random.Int64N(int64(span)))) }
-	var one, oneTheirs, all, allTheirs, floor []time.Duration
-	for b.Loop() {
-		at, group := moment(), fmt.Sprintf("group-%d", random.IntN(groups))
-		ms, _ := at.Millis()
-		rows, took := p.do(b, fmt.Sprintf(auditGroup, ms, group))
-		oneTheirs = append(oneTheirs, took)
-		began := time.Now()
-		st, err := k.snapshots.StateAt(b.Context(), log, replay.Point{Time: at}, replay.OfGroup(clusterName, group))
+// comparison is a ledger and a table with the same rows, and what was measured of both.
+type comparison struct {
+	ledger *keeping
+	table  *postgres
+	source *commits
+	first  ledger.Time
+	random *rand.Rand
+	lines  []line
+	notes  []string
+}
+
+// line is one figure of both; one with a metric is reported as two of the benchmark's too.
+type line struct {
+	what, unit, metric string
+	ledger, table      float64
+}
+
+// storeBatches stores a thousand commits at a time, each batch durable before the next.
+func (c *comparison) storeBatches(b *testing.B, offsets int) {
+	b.Helper()
+	var ours, theirs time.Duration
+	var events []ledger.Event
+	for range offsets / batchRows {
+		var err error
+		events, err = c.source.batch()
 		require.NoError(b, err)
-		one = append(one, time.Since(began))
-		has := 0
-		for _, part := range st.Partitions(clusterName, group) {
-			if part.Committed.Exists {
-				has++
-			}
+		_, took := c.table.do(b, copyTo("audit", events))
+		theirs += took
+		ours += c.append(b, events) + c.append(b, []ledger.Event{c.source.cursor()})
+		c.ledger.snapshot(b)
+	}
+	c.lines = append(c.lines, line{"append, 1,000 commits at a time", "offsets/s", "append/s", float64(offsets) / ours.Seconds(), float64(offsets) / theirs.Seconds()})
+	c.table.do(b, "create temp table sink (like audit);")
+	_, took := c.table.do(b, copyTo("sink", events))
+	c.note("psql and COPY into a table without index or durability: %.0f offsets/s", batchRows/took.Seconds())
+}
+
+// storeCommits stores a batch commit by commit, each durable before the next.
+func (c *comparison) storeCommits(b *testing.B) {
+	b.Helper()
+	events, err := c.source.batch()
+	require.NoError(b, err)
+	cursor := c.source.cursor()
+	var ours, theirs []time.Duration
+	for i := range events {
+		_, took := c.table.do(b, copyTo("audit", events[i:i+1]))
+		theirs = append(theirs, took)
+		stored := events[i : i+1]
+		if i == len(events)-1 {
+			stored = append(stored, cursor)
 		}
-		require.Equal(b, len(rows), has, "both say the same")
-		_, took = p.do(b, "select 1;")
+		ours = append(ours, c.append(b, stored))
+	}
+	c.ledger.snapshot(b)
+	c.lines = append(c.lines, line{"append, one commit of 100 offsets, p50", "ms", "commit-p50-ms", ms(ours, 50), ms(theirs, 50)})
+	c.lines = append(c.lines, line{"append, one commit of 100 offsets, p99", "ms", "", ms(ours, 99), ms(theirs, 99)})
+}
+
+func (c *comparison) append(b *testing.B, events []ledger.Event) time.Duration {
+	b.Helper()
+	began := time.Now()
+	_, err := c.ledger.log.Append(b.Context(), events)
+	require.NoError(b, err)
+	return time.Since(began)
+}
+
+func (c *comparison) weigh(b *testing.B, offsets int) {
+	b.Helper()
+	log, snapshots := c.ledger.disk(b)
+	table, index := c.table.number(b, "select pg_table_size('audit');"), c.table.number(b, "select pg_indexes_size('audit');")
+	n := float64(offsets)
+	require.Equal(b, n, c.table.number(b, "select count(*) from audit;"))
+	c.lines = append(c.lines, line{"on disk, with snapshots / with index", "bytes/offset", "bytes/offset", (log + snapshots) / n, (table + index) / n})
+	c.note("of which the log is %.1f bytes/offset and the table %.1f; %d snapshots", log/n, table/n, len(c.ledger.snapshots.List()))
+}
+
+func (c *comparison) moment() ledger.Time {
+	span, _ := c.source.clock.Sub(c.first)
+	return c.first.Add(time.Duration(c.random.Int64N(int64(span))))
+}
+
+func (c *comparison) group() string { return fmt.Sprintf("group-%d", c.random.IntN(groups)) }
+
+// askOfOne asks of a random group at a random moment: 200 times to begin with, when not all has been
+// touched before, and then as often as the benchmark is told to.
+func (c *comparison) askOfOne(b *testing.B) {
+	b.Helper()
+	best := fastest(31, func(w int) time.Duration {
+		_, took := c.table.one(b, w, c.group(), c.moment())
+		return took
+	})
+	c.note("PostgreSQL is asked of one group by %s", auditWays[best].name)
+	var ours, theirs []time.Duration
+	ask := func() {
+		group, at := c.group(), c.moment()
+		want, took := c.table.one(b, best, group, at)
+		theirs = append(theirs, took)
+		have, took := c.ledger.one(b, group, at)
+		ours = append(ours, took)
+		require.Equal(b, want, have)
+	}
+	for range 200 {
+		ask()
+	}
+	first := line{"one group as of T, p99 of the first 200", "ms", "", ms(ours, 99), ms(theirs, 99)}
+	ours, theirs = nil, nil
+	for b.Loop() {
+		ask()
+	}
+	c.lines = append(c.lines, line{"one group as of T, p50", "ms", "group-p50-ms", ms(ours, 50), ms(theirs, 50)})
+	c.lines = append(c.lines, line{"one group as of T, p99", "ms", "group-p99-ms", ms(ours, 99), ms(theirs, 99)})
+	c.lines = append(c.lines, first)
+	var floor []time.Duration
+	for range 200 {
+		_, took := c.table.do(b, "select 1;")
 		floor = append(floor, took)
 	}
-	for range 3 {
-		at := moment()
-		ms, _ := at.Millis()
-		_, took := p.do(b, fmt.Sprintf(auditAsOf, ms)+";")
-		allTheirs = append(allTheirs, took)
-		began := time.Now()
-		_, err := k.snapshots.StateAt(b.Context(), log, replay.Point{Time: at}, replay.OfCluster(clusterName))
-		require.NoError(b, err)
-		all = append(all, time.Since(began))
+	c.note("of which psql: select 1 takes %.2f ms, p99 %.2f", ms(floor, 50), ms(floor, 99))
+}
+
+// askOfAll asks of everything at a random moment.
+func (c *comparison) askOfAll(b *testing.B) {
+	b.Helper()
+	best := fastest(3, func(w int) time.Duration {
+		_, took := c.table.all(b, "sum", w, c.moment())
+		return took
+	})
+	c.note("PostgreSQL is asked of everything by %s", auditWays[best].name)
+	var ours, theirs, received []time.Duration
+	for range 7 {
+		at := c.moment()
+		want, took := c.table.all(b, "sum", best, at)
+		theirs = append(theirs, took)
+		have, took := c.ledger.all(b, at)
+		ours = append(ours, took)
+		require.Equal(b, want, []string{have})
+		_, took = c.table.all(b, "rows", best, at)
+		received = append(received, took)
 	}
-	ms := func(of []time.Duration, percent int) float64 {
-		slices.Sort(of)
-		return float64(of[len(of)*percent/100].Microseconds()) / 1000
+	c.lines = append(c.lines, line{"100,000 partitions as of T, p50", "ms", "all-ms", ms(ours, 50), ms(theirs, 50)})
+	c.note("that is their sum; the rows themselves, through psql: %.0f ms", ms(received, 50))
+}
+
+func (c *comparison) note(format string, args ...any) {
+	c.notes = append(c.notes, fmt.Sprintf(format, args...))
+}
+
+// print writes to stderr, since a benchmark's own log is cut after ten lines.
+func (c *comparison) print(b *testing.B, offsets int) {
+	b.Helper()
+	answer, _ := c.table.do(b, "show server_version;")
+	version, _, _ := strings.Cut(answer[0], " ")
+	w := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "\n%d OFFSETS\tLEDGER\tPOSTGRESQL %s\tUNIT\n", offsets, version)
+	for _, l := range c.lines {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.what, figure(l.ledger), figure(l.table), l.unit)
+		if l.metric != "" {
+			b.ReportMetric(l.ledger, l.metric)
+			b.ReportMetric(l.table, "pg-"+l.metric)
+		}
 	}
-	b.ReportMetric(float64(offsets)/ours.Seconds(), "append/s")
-	b.ReportMetric(float64(offsets)/theirs.Seconds(), "pg-append/s")
-	b.ReportMetric(float64(size.Bytes)/float64(offsets), "bytes/offset")
-	b.ReportMetric(tableBytes/float64(offsets), "pg-bytes/offset")
-	b.ReportMetric(ms(one, 50), "group-p50-ms")
-	b.ReportMetric(ms(oneTheirs, 50), "pg-group-p50-ms")
-	b.ReportMetric(ms(one, 99), "group-p99-ms")
-	b.ReportMetric(ms(oneTheirs, 99), "pg-group-p99-ms")
-	b.ReportMetric(ms(floor, 50), "pg-select-1-ms")
-	b.ReportMetric(ms(all, 50), "all-ms")
-	b.ReportMetric(ms(allTheirs, 50), "pg-all-ms")
+	fmt.Fprintln(w, strings.Join(c.notes, "\n"))
+	require.NoError(b, w.Flush())
+}
+
+// figure has three digits, and more where they stand before the point.
+func figure(f float64) string {
+	if f >= 1000 {
+		return strconv.FormatFloat(f, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(f, 'g', 3, 64)
+}
+
+// ms is a percentile in milliseconds.
+func ms(of []time.Duration, percent int) float64 {
+	sorted := slices.Sorted(slices.Values(of))
+	return float64(sorted[len(sorted)*percent/100].Microseconds()) / 1000
 }
