@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -12,10 +13,15 @@ import (
 	"github.com/offsetledger/offsetledger/replay"
 )
 
-// bedtime is this moment, once everything before it is captured.
+// bedtime is this moment, once everything before it is captured. It returns when the clock has
+// gone on: what is committed in the same millisecond would be of that moment too.
 func (d *daemon) bedtime() string {
 	d.through()
-	return time.Now().UTC().Format(time.RFC3339Nano)
+	at := time.Now().UTC().Truncate(time.Millisecond)
+	for !time.Now().After(at.Add(time.Millisecond)) {
+		runtime.Gosched()
+	}
+	return at.Format(time.RFC3339Nano)
 }
 
 // planned makes a plan that can exit with any code.
