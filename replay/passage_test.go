@@ -212,7 +212,9 @@ func TestThousandHistoriesEqualANaiveModel(t *testing.T) {
 					}
 				}
 			})
-			require.GreaterOrEqual(t, checked, each)
+			if !testing.Short() { // then fewer will do
+				require.GreaterOrEqual(t, checked, each)
+			}
 		})
 	}
 }
