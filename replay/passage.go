@@ -41,7 +41,7 @@ func (s *Snapshots) records(ctx context.Context, r Reader, after, end uint64, sc
 // stretch yields the first of what records does: as far as the list goes that begins at after, or
 // up to where one begins.
 func (s *Snapshots) stretch(ctx context.Context, r Reader, after, end uint64, sc Scope, watermarks bool) (iter.Seq2[ledger.Record, error], uint64) {
-	if p, ok := s.passage(ctx, after, sc); ok {
+	if p, ok := s.passage(ctx, r, after, sc); ok {
 		to := min(end, p.To)
 		return s.walk(ctx, p, after, to, sc, watermarks), to
 	}
@@ -53,8 +53,9 @@ func (s *Snapshots) stretch(ctx context.Context, r Reader, after, end uint64, sc
 }
 
 // passage finds the list that covers what follows a sequence: that of a snapshot, or of the view's
-// trail. A list that cannot be read is passed over: nothing but speed depends on it.
-func (s *Snapshots) passage(ctx context.Context, after uint64, sc Scope) (projection.Passage, bool) {
+// trail. A list that cannot be read is passed over: nothing but speed depends on it. So is one of
+// records that the log has lost, which names the places of others.
+func (s *Snapshots) passage(ctx context.Context, r Reader, after uint64, sc Scope) (projection.Passage, bool) {
 	s.mu.Lock()
 	all := slices.Clone(s.known)
 	s.mu.Unlock()
@@ -62,7 +63,7 @@ func (s *Snapshots) passage(ctx context.Context, after uint64, sc Scope) (projec
 		if !k.lists(after) {
 			continue
 		}
-		t, err := s.list(ctx, k)
+		t, err := s.listOf(ctx, r, k)
 		if err == nil {
 			return t.Of(sc.cluster, sc.group), true
 		}
@@ -109,6 +110,14 @@ func (k *known) lists(after uint64) bool {
 func (k *known) listed() bool {
 	_, ok := k.part(eventsPart)
 	return ok && !k.unlisted.Load()
+}
+
+// listOf returns the list of a snapshot that was taken of this log.
+func (s *Snapshots) listOf(ctx context.Context, r Reader, k *known) (*projection.Trail, error) {
+	if err := s.check(ctx, r, k); err != nil {
+		return nil, err
+	}
+	return s.list(ctx, k)
 }
 
 // list reads the list of a snapshot, which is held for the next question.

@@ -1,0 +1,44 @@
+package replay_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/offsetledger/offsetledger/replay"
+)
+
+// A log lost its end and went on with other records, but has not come again to where the newest
+// snapshot was taken: what that one lists are the places of records that are no more.
+func TestREP03ListOfASnapshotOfRecordsThatAreLost(t *testing.T) {
+	log := twoHundred()
+	for i := range log {
+		log[i].Event.Group = fmt.Sprint("group-", i%10)
+	}
+	k := keep(t, log)
+	for _, n := range []int{100, 200} {
+		k.follow(t, n)
+		k.take(t, time.UnixMilli(int64(n)))
+	}
+	other := slices.Clone(log[:150])
+	for i := range int64(20) {
+		at := 14*hour + i
+		other.add(at, commit(fmt.Sprint("group-", i/2), at, row(0, 900+i, 300+i, at)))
+	}
+	k.log = other
+	k.restart(t)
+	k.follow(t, len(other))
+	for _, p := range []replay.Point{{Seq: 160}, {}} {
+		for g := range 10 {
+			group := fmt.Sprint("group-", g)
+			got, err := k.snapshots.StateAt(t.Context(), k.log, p, replay.OfGroup("c", group))
+			require.NoError(t, err)
+			want := stateAt(t, k.log, p, replay.OfGroup("c", group))
+			require.Equal(t, promised(want, "c", group), promised(got, "c", group), "%s at %s", group, p)
+		}
+	}
+	require.Contains(t, k.warned.String(), "the list of events of a snapshot is not used")
+}
