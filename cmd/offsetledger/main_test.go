@@ -67,7 +67,7 @@ func TestScripts(t *testing.T) {
 			"ledger":   func(ts *testscript.TestScript, _ bool, args []string) { writeLedger(t, args[0], ts.MkAbs(args[1])) },
 			"exitcode": exitCode,
 			"replace":  replaceIn,
-			"daemon":   func(ts *testscript.TestScript, _ bool, args []string) { startDaemon(t, ts, ts.MkAbs(args[0])) },
+			"daemon":   func(ts *testscript.TestScript, _ bool, args []string) { startDaemon(t, ts, args) },
 		},
 	})
 }
@@ -113,13 +113,20 @@ func writeLedger(t *testing.T, story, dir string) {
 	stories[story](t, log)
 }
 
-// startDaemon is the script command "daemon DIR": until the script ends, the ledger in DIR is
-// open elsewhere and answers at $DAEMON as a daemon does whose capture is close to the present.
-func startDaemon(t *testing.T, ts *testscript.TestScript, dir string) {
+// startDaemon is the script command "daemon DIR [QUIET]": until the script ends, the ledger in DIR
+// is open elsewhere and answers at $DAEMON as a daemon does whose capture is close to the present.
+// Nothing has come for as long as QUIET says since the story ended.
+func startDaemon(t *testing.T, ts *testscript.TestScript, args []string) {
+	dir := ts.MkAbs(args[0])
 	l, err := openLedger(t.Context(), dir)
 	require.NoError(t, err)
 	now, err := time.Parse(time.RFC3339, apitest.NightEnds)
 	require.NoError(t, err)
+	if len(args) > 1 {
+		quiet, err := time.ParseDuration(args[1])
+		require.NoError(t, err)
+		now = now.Add(quiet)
+	}
 	server := httptest.NewServer(api.NewHandler(api.Config{
 		Log: l.log, View: l.view, Append: appender(l.log), Now: func() time.Time { return now }, Hosts: api.LoopbackHosts,
 		Status: func() api.Status {

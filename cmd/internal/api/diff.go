@@ -61,7 +61,7 @@ func (s *server) span(ctx context.Context, to *frame, q Query) (*frame, error) {
 		return nil, err
 	}
 	if to.point.IsNow() {
-		to.point.Seq = to.seq
+		to.point.Seq, to.pinned = to.seq, true
 	}
 	a, b := from.point, to.point
 	if a.Seq > 0 && b.Seq > 0 && a.Seq > b.Seq || (a.Seq == 0 || b.Seq == 0) && to.asOf.Before(from.asOf) {

@@ -3,6 +3,7 @@ package api_test
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -74,6 +75,31 @@ func TestDiffFromBeforeHistory(t *testing.T) {
 	for _, r := range answer.Rows {
 		require.Nil(t, r.Appeared)
 		require.NotEqual(t, "new", r.Note)
+	}
+}
+
+// Up to now a comparison is as complete as every other answer about the present: what is stored of
+// a quiet cluster lags behind, since nothing comes, but capture is close to the present.
+func TestDiffUpToNowIsCompleteWhileCaptureKeepsUp(t *testing.T) {
+	behind := 300 * time.Millisecond
+	d := start(t, func(c *api.Config) {
+		c.Now = func() time.Time { return nightEnds.Add(9 * time.Second) }
+		c.Status = func() api.Status {
+			return api.Status{Capturing: true, Ready: true, Behind: behind, BehindKnown: true}
+		}
+	})
+	apitest.Night(t, d.ledger)
+	for _, q := range []api.Query{{}, {Groups: []string{"billing"}}, {To: "now"}} {
+		q.FromPoint, behind = "2026-11-30T02:00:00Z", 300*time.Millisecond
+		answer, err := d.Diff(t.Context(), q)
+		require.NoError(t, err)
+		require.Equal(t, "exact", answer.Known)
+		require.True(t, answer.Coverage.Complete)
+		behind = 20 * time.Second
+		answer, err = d.Diff(t.Context(), q)
+		require.NoError(t, err)
+		require.Equal(t, "stale", answer.Known)
+		require.False(t, answer.Coverage.Complete)
 	}
 }
 

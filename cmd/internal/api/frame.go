@@ -25,6 +25,7 @@ type frame struct {
 	cover   projection.Coverage // of the whole log, whatever moment is asked for
 	through ledger.Time         // up to which what is said never changes, by all that is stored
 	point   replay.Point        // resolved
+	pinned  bool                // point is a sequence, but what was asked for is the present
 	held    ledger.Time         // by sequence: up to which what the group had then is known to have stayed so
 	asOf    ledger.Time
 	seq     uint64                         // last sequence that was taken into account
@@ -114,6 +115,9 @@ func texts(names []string) []Text {
 	return out
 }
 
+// ofNow reports whether the answer is about the present.
+func (f *frame) ofNow() bool { return f.pinned || f.point.IsNow() }
+
 // behind is how far capture is behind, nil if it is away.
 func (f *frame) behind() *float64 {
 	if !f.status.BehindKnown {
@@ -137,7 +141,7 @@ func (f *frame) envelope(kind string, from, to ledger.Time) Envelope {
 		from = began
 	}
 	e := Envelope{
-		Kind: kind, Version: Version, Cluster: f.cluster, AsOf: Time{f.asOf}, Seq: f.seq, present: f.point.IsNow(),
+		Kind: kind, Version: Version, Cluster: f.cluster, AsOf: Time{f.asOf}, Seq: f.seq, present: f.ofNow(),
 		Coverage: Coverage{
 			From: Time{from}, To: Time{to}, Began: Time{began}, Gaps: []Gap{}, BehindSeconds: f.behind(),
 			Through: Time{f.through}, Opaque: f.cover.Opaque, Problem: f.status.Problem,

@@ -14,10 +14,12 @@ func (f *frame) asked() projection.Asked {
 	switch {
 	case f.point.Time.Known():
 		q.Through = f.through
-	case f.point.Seq != 0:
+	case f.ofNow():
+		if f.status.BehindKnown && f.status.Problem == "" {
+			q.Through = ledger.MaxTime(f.now.Add(-f.status.Behind), f.through)
+		}
+	default:
 		q.Through = f.held
-	case f.point.IsNow() && f.status.BehindKnown && f.status.Problem == "":
-		q.Through = ledger.MaxTime(f.now.Add(-f.status.Behind), f.through)
 	}
 	return q
 }
