@@ -146,8 +146,11 @@ func (w *whatever) event() ledger.Event {
 	case 10:
 		ev.Kind, ev.Source.Kind, ev.Plan, ev.Reason, ev.Actor = ledger.KindIntent, ledger.SourceOperator, pick(w, "p1", "p2"), "why", "ann"
 		ev.Offsets = w.rows()
+		for i := range ev.Offsets {
+			ev.Offsets[i].At = pick(w, ev.Offsets[i].At, -1)
+		}
 	case 11:
-		ev.Kind = pick(w, ledger.KindReset, ledger.KindFailed)
+		ev.Kind = pick(w, ledger.KindReset, ledger.KindFailed, ledger.KindDeleted)
 		ev.Source.Kind, ev.Plan, ev.Offsets = ledger.SourceOperator, pick(w, "p1", "p2"), w.rows()
 	case 12:
 		ev.Kind, ev.Offsets, ev.Cause = ledger.KindDeleted, w.rows(), pick(w, ledger.CauseDeleted, ledger.CauseExpired)

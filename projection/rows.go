@@ -39,7 +39,7 @@ type folding struct {
 // foldRows folds a committed, reset or deleted event.
 func (s *State) foldRows(c *cluster, g *group, rec *ledger.Record) {
 	ev := &rec.Event
-	if ev.Kind == ledger.KindReset && !s.later(rec, ledger.Time{}) && g.resetBehindTail(c, ev) {
+	if ev.Plan != "" && !s.later(rec, ledger.Time{}) && g.behindTail(c, ev) {
 		g.lastSeq = rec.Seq
 		return
 	}
@@ -161,10 +161,8 @@ func (f *folding) commit(i int) {
 	before := cl.visible()
 	who := f.who(r, cl)
 	var step *intent
-	if f.rare && f.g.rare.intent != nil {
-		if step = f.g.stepTaken(f.ev, r, at); step != nil {
-			who = f.s.teller(WhoOperator, "")
-		}
+	if step = f.step(r, at); step != nil {
+		who = f.s.teller(WhoOperator, "")
 	}
 	var lost Value
 	if !before.Exists && cl.has(flagHad) {
@@ -192,7 +190,7 @@ func (f *folding) commit(i int) {
 	}
 	ch.Movement, ch.Evidence, ch.Who, ch.Twin = movement, evidence, who, f.awaited
 	if step != nil {
-		ch.Actor, ch.ActorVerified, ch.Reason, ch.Plan = step.actor, step.verified, step.reason, step.plan
+		step.explain(ch)
 	}
 }
 
@@ -236,10 +234,14 @@ func (f *folding) remove(i int) {
 		cl.position = r.SourceOffset // kept, so that it also outranks rows that still wait for their transaction
 	}
 	cl.flags &^= flagUnreadable
+	step, cause, inferred := f.step(r, at), f.ev.Cause, f.ev.CauseInferred
+	if step != nil {
+		cause, inferred = ledger.CauseDeleted, false // whatever it looked like
+	}
 	if !cl.has(flagExists) {
 		if !cl.has(flagGone) {
 			cl.seq, cl.effective, cl.still = f.rec.Seq, at, 0
-			cl.cause, cl.source = uint8(f.ev.Cause), uint8(f.ev.Source.Kind)
+			cl.cause, cl.source = uint8(cause), uint8(f.ev.Source.Kind)
 		}
 		cl.flags |= flagGone
 		f.rows++
@@ -247,20 +249,20 @@ func (f *folding) remove(i int) {
 	}
 	movement := MovementDeleted
 	switch {
-	case cl.has(flagTruncated) && f.ev.Source.Kind == ledger.SourceReconcile, f.ev.Cause == ledger.CauseTruncated:
+	case cl.has(flagTruncated) && f.ev.Source.Kind == ledger.SourceReconcile, cause == ledger.CauseTruncated:
 		movement = MovementRolledBack
-	case f.ev.Cause == ledger.CauseExpired:
+	case cause == ledger.CauseExpired:
 		movement = MovementExpired
 	}
 	f.rows++
 	before, id := cl.visible(), f.t.ids[cl.topicID]
 	f.g.live--
 	cl.flags = cl.flags&^(flagExists|flagTruncated|flagInferred) | flagGone
-	if f.ev.CauseInferred {
+	if inferred {
 		cl.flags |= flagInferred
 	}
 	cl.seq, cl.commit, cl.effective, cl.still = f.rec.Seq, r.CommitTime, at, 0
-	cl.source, cl.cause = uint8(f.ev.Source.Kind), uint8(f.ev.Cause)
+	cl.source, cl.cause = uint8(f.ev.Source.Kind), uint8(cause)
 	if f.g.rare != nil || f.notBefore.Known() {
 		f.g.noteRare(r, f.notBefore)
 	}
@@ -268,6 +270,10 @@ func (f *folding) remove(i int) {
 	ch.TopicID, ch.Metadata, ch.CommitTime = id, "", r.CommitTime
 	ch.From, ch.To = before, Value{}
 	ch.Movement, ch.Evidence, ch.Who = movement, "", f.whoRemoved()
+	if step != nil {
+		ch.Who, ch.Cause, ch.CauseInferred = f.s.teller(WhoOperator, ""), cause, inferred
+		step.explain(ch)
+	}
 }
 
 // report appends a Change with what is the same for all movements.

@@ -2,7 +2,6 @@ package projection
 
 import (
 	"slices"
-	"time"
 
 	"github.com/offsetledger/offsetledger/ledger"
 )
@@ -101,77 +100,4 @@ func (g *group) await(key ledger.TopicPartition, waiting []reported) {
 		g.rare.unmatched = map[ledger.TopicPartition][]reported{}
 	}
 	g.rare.unmatched[key] = waiting
-}
-
-// intent is a reset, clear or restore that was about to write.
-type intent struct {
-	plan, reason, actor string
-	verified            bool
-	opened              ledger.Time
-	steps               map[ledger.TopicPartition]reported // those whose row has not been seen
-}
-
-// intentLife is how long rows are taken for steps of an intent: one that a crash left open
-// must not explain what members do much later.
-const intentLife = time.Hour
-
-func (g *group) openIntent(ev *ledger.Event) {
-	in := &intent{
-		plan: ev.Plan, reason: ev.Reason, actor: ev.Actor, verified: ev.ActorVerified, opened: ev.Time,
-		steps: make(map[ledger.TopicPartition]reported, len(ev.Offsets)),
-	}
-	g.rarities().intent = in
-	for i := range ev.Offsets {
-		r := &ev.Offsets[i]
-		in.steps[ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}] =
-			reported{at: r.At, epoch: r.LeaderEpoch, metadata: r.Metadata}
-	}
-}
-
-// stepTaken returns the open intent if row r is one of its steps, which is then done.
-func (g *group) stepTaken(ev *ledger.Event, r *ledger.Offset, at ledger.Time) *intent {
-	in := g.rare.intent
-	if ev.Source.Kind != ledger.SourceTail || ev.Kind != ledger.KindCommitted {
-		return nil
-	}
-	if age, ok := at.Sub(in.opened); ok && age > intentLife {
-		g.rare.intent = nil
-		return nil
-	}
-	key := ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}
-	step, ok := in.steps[key]
-	if !ok || step.at != r.At || step.epoch != r.LeaderEpoch || step.metadata != r.Metadata {
-		return nil
-	}
-	delete(in.steps, key)
-	if len(in.steps) == 0 {
-		g.rare.intent = nil
-	}
-	return in
-}
-
-// resetBehindTail reports whether a reset event folds nothing, because the tail tells the
-// same rows. Steps that it does not name were refused; those it names and the tail has not
-// come to stay open. A reset without a plan had no intent: whoever sets offsets in the ledger
-// alone writes nothing that a tail could see.
-func (g *group) resetBehindTail(c *cluster, ev *ledger.Event) bool {
-	if c.capture.source != ledger.SourceTail || ev.Plan == "" {
-		return false
-	}
-	if g.rare == nil || g.rare.intent == nil || g.rare.intent.plan != ev.Plan {
-		return true
-	}
-	in := g.rare.intent
-	open := make(map[ledger.TopicPartition]reported, len(in.steps))
-	for i := range ev.Offsets {
-		key := ledger.TopicPartition{Topic: ev.Offsets[i].Topic, Partition: ev.Offsets[i].Partition}
-		if step, ok := in.steps[key]; ok {
-			open[key] = step
-		}
-	}
-	in.steps = open
-	if len(in.steps) == 0 {
-		g.rare.intent = nil
-	}
-	return true
 }

@@ -166,6 +166,86 @@ func TestTailRowsOfAnIntentAreTheReset(t *testing.T) {
 	}
 }
 
+// A restore that deletes offsets appends its intent, deletes, and tells it. The tail sees
+// tombstones: they are of the restore, with its actor and reason, before or after it is told, and
+// whatever they looked like to capture.
+func TestTailTombstonesOfAnIntentAreOfTheRestore(t *testing.T) {
+	gone := func(partitions ...int32) (rows []ledger.Offset) {
+		for _, p := range partitions {
+			rows = append(rows, row(p, -1, 0))
+		}
+		return rows
+	}
+	for _, toldFirst := range []bool{false, true} {
+		h := newHistory(t)
+		h.add(cursor(500))
+		h.add(commit(1000, row(0, 100, 0), row(1, 100, 1), row(2, 100, 2), row(3, 100, 3)))
+		h.add(planned(ledger.KindIntent, 2000, append(gone(1, 2, 3), row(0, 10, 0))...))
+		told := planned(ledger.KindDeleted, 2100, gone(1, 2)...) // the fourth was refused
+		told.Cause = ledger.CauseDeleted
+		if toldFirst {
+			require.Empty(t, h.add(planned(ledger.KindReset, 2100, row(0, 10, 0))))
+			require.Empty(t, h.add(told), "the tail tells it")
+			h.wants(1, 100)
+		}
+		changes := h.add(tombstone(2050, ledger.CauseExpired, row(2, 0, 4), row(1, 0, 5)))
+		require.Equal(t, moved(projection.MovementDeleted, projection.MovementDeleted), movements(changes))
+		for _, ch := range changes {
+			require.Equal(t, []string{"ci-bot", "reindex CHG-41", "p7f3a"}, []string{ch.Actor, ch.Reason, ch.Plan})
+			require.True(t, ch.ActorVerified)
+			require.Equal(t, projection.WhoOperator, ch.Who.Kind)
+			require.Equal(t, ledger.CauseDeleted, ch.Cause)
+			require.False(t, ch.CauseInferred)
+		}
+		p, _ := h.state.Partition("c", "g", "t", 1)
+		require.Equal(t, ledger.CauseDeleted, p.Cause)
+		require.False(t, p.CauseInferred)
+		require.Equal(t, at(2050), p.DeletedAt)
+		if !toldFirst {
+			require.Empty(t, h.add(told))
+		}
+		require.Equal(t, moved(projection.MovementReset), movements(h.add(commit(2060, row(0, 10, 6)))), "the other kind of step stays")
+		later := h.add(tombstone(3000, ledger.CauseDeleted, row(3, 0, 7)))
+		require.Empty(t, later[0].Actor, "refused steps explain nothing later")
+		h.add(commit(3100, row(1, 5, 8)))
+		require.Empty(t, h.add(tombstone(3200, ledger.CauseDeleted, row(1, 0, 9)))[0].Actor, "a step is taken once")
+	}
+}
+
+// A commit of a negative offset, which brokers take, is not the deletion that an intent speaks of.
+func TestANegativeOffsetIsNoDeletion(t *testing.T) {
+	h := newHistory(t)
+	h.add(cursor(500))
+	h.add(commit(1000, row(0, 100, 0)))
+	h.add(planned(ledger.KindIntent, 2000, row(0, -1, 0)))
+	require.Equal(t, moved(projection.MovementRewind), movements(h.add(commit(2050, row(0, -1, 1)))))
+}
+
+// Without a tail whoever deleted tells it.
+func TestADeletionWithoutATailFolds(t *testing.T) {
+	h := newHistory(t)
+	h.add(fromManager(1000, row(0, 100, 0)))
+	changes := h.add(planned(ledger.KindDeleted, 2000, row(0, -1, 0)))
+	require.Equal(t, moved(projection.MovementDeleted), movements(changes))
+	require.Equal(t, "ci-bot", changes[0].Actor)
+}
+
+// Whoever goes on with an interrupted restore intends only what is left to do. What was written
+// before, and the tail has not come to, is still of the restore.
+func TestARestoreThatIsGoneOnWith(t *testing.T) {
+	h := newHistory(t)
+	h.add(cursor(500))
+	h.add(commit(1000, row(0, 100, 0), row(1, 100, 1)))
+	h.add(planned(ledger.KindIntent, 2000, row(0, 10, 0), row(1, 20, 0)))
+	h.add(planned(ledger.KindIntent, 3000, row(1, 20, 0)))
+	require.Equal(t, moved(projection.MovementReset, projection.MovementReset), movements(h.add(commit(3050, row(0, 10, 2), row(1, 20, 3)))))
+	other := planned(ledger.KindIntent, 4000, row(1, 30, 0))
+	other.Plan = "p8"
+	h.add(planned(ledger.KindIntent, 3900, row(0, 5, 0)))
+	h.add(other)
+	require.Equal(t, moved(projection.MovementRewind), movements(h.add(commit(4050, row(0, 5, 4)))), "another plan is another act")
+}
+
 // An intent that a crash left open does not explain what members do much later.
 func TestIntentGrowsOld(t *testing.T) {
 	h := newHistory(t)

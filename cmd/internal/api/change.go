@@ -74,6 +74,24 @@ func noteRow(rec *ledger.Record, note string) ChangeRow {
 	return row
 }
 
+// intentNote says what somebody is about to do; a row at a negative offset is to go.
+func intentNote(rows []ledger.Offset) string {
+	gone := 0
+	for i := range rows {
+		if rows[i].At < 0 {
+			gone++
+		}
+	}
+	var parts []string
+	if set := len(rows) - gone; set > 0 || gone == 0 {
+		parts = append(parts, "set "+plural(set, "offset"))
+	}
+	if gone > 0 {
+		parts = append(parts, "delete "+plural(gone, "offset"))
+	}
+	return "about to " + strings.Join(parts, " and ")
+}
+
 // membersNote says how an event of a group changed who is in it, "" if it did not.
 func membersNote(before, after projection.Group) string {
 	if after.State == projection.GroupStateDeleted {
@@ -128,7 +146,7 @@ func otherNote(ev *ledger.Event) string {
 	case ev.Kind == ledger.KindGap:
 		return "history may be missing: " + ev.Cause.String()
 	case ev.Kind == ledger.KindIntent:
-		return fmt.Sprintf("about to set %s", plural(len(ev.Offsets), "offset"))
+		return intentNote(ev.Offsets)
 	case ev.Kind == ledger.KindClaim:
 		return "an offset manager took over"
 	case ev.Kind == ledger.KindCheckpoint && ev.Checkpoint != nil:
