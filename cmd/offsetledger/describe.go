@@ -96,17 +96,21 @@ func (a *app) offsetCells(r *api.OffsetRow, wide bool) []string {
 		cellOf(r.ClientID), strings.TrimPrefix(cellOf(r.Host), "/"), id, timeLag(r), r.Note)
 }
 
-// timeLag is how long the next record has been waiting, to the second, without blanks. All that is
-// known is that it is not less; with a > it can be any time more.
+// timeLag is a time lag to the second and which of the two it is, without blanks: the age of the next
+// record, of which it is known that it is not less, with a > that it can be any time more; or the
+// time in which the group would have read all that is there.
 func timeLag(r *api.OffsetRow) string {
 	if r.TimeLag == nil {
 		return ""
 	}
-	age := (time.Duration(*r.TimeLag * float64(time.Second))).Round(time.Second).String()
-	if r.TimeLagKind == api.TimeLagAtLeast {
-		return ">" + age
+	lag := (time.Duration(*r.TimeLag * float64(time.Second))).Round(time.Second).String()
+	switch r.TimeLagKind {
+	case api.TimeLagDrain:
+		return "drain:" + lag
+	case api.TimeLagAtLeast:
+		return "age:>" + lag
 	}
-	return age
+	return "age:" + lag
 }
 
 // knownWords says how sure a row is, in one word without blanks.

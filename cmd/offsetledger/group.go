@@ -107,8 +107,11 @@ func (a *app) groupDescribeCommand() *cobra.Command {
 partition, how far it was behind, and how sure that is. Of several groups csv, jsonl and awk
 have one list, in which the group leads each row.
 
-With -o wide, json, jsonl and csv it also says how long the next record of each partition has
-been waiting, as far as the ledger observed the log.
+With -o wide, json, jsonl and csv it also has a time lag, and says which it is: the age of the
+next record of a partition (age:2m0s), as far as the ledger observed the log; age:>2m0s if it was
+there at the oldest observation already. In place of such a least age it is the time in which the
+group would have read all that is there (drain:3m0s), at its pace of the last five minutes, if it
+has been reading.
 
 With -o kafka-csv the offsets are written as the stock tool takes them back:
 

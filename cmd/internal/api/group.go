@@ -33,7 +33,7 @@ func (s *server) group(w http.ResponseWriter, r *http.Request, q Query) error {
 		f.describe(&answer, st, now, q, lags)
 	})
 	if err == nil && lags != nil {
-		err = lags.fill(r.Context(), s.Log, answer.Rows)
+		err = lags.fill(r.Context(), s, answer.Rows)
 	}
 	if err != nil {
 		return err

@@ -61,3 +61,35 @@ func TestTimeLag(t *testing.T) {
 	require.Nil(t, g.Rows[0].TimeLag)
 	require.Empty(t, g.Rows[2].TimeLagWhy)
 }
+
+// PRJ-15: whoever reads what was there before the log was first observed is told another figure, under
+// its own name: nobody can say how old the next record is, but how long the rest takes at the pace
+// of before. One that does not read is told the least age.
+func TestPRJ15TheTimeLagSaysWhichItIs(t *testing.T) {
+	d := start(t, nil)
+	s := apitest.Begin(t, d.ledger, apitest.NightBegins)
+	s.Cursor()
+	s.Topic("t", 1)
+	s.At("2026-11-30T02:00:00Z").Watermarks("t", 0, 1000)
+	for _, group := range []string{"reads", "waits"} {
+		s.At("2026-11-30T02:00:10Z").Members(group, 1, "c")
+		s.Commit(group, "t", "c-id", 100)
+	}
+	s.At("2026-11-30T02:03:10Z").Commit("reads", "t", "c-id", 400)
+	s.At("2026-11-30T02:10:00Z").Cursor()
+
+	row := func(group, at string) api.OffsetRow {
+		g, err := d.Group(t.Context(), api.Query{Group: &group, At: at, TimeLag: true})
+		require.NoError(t, err)
+		require.Empty(t, g.Rows[0].TimeLagWhy)
+		return g.Rows[0]
+	}
+	// 300 in five minutes, and 600 are left.
+	for _, at := range []string{"2026-11-30T02:04:00Z", "2026-11-30T02:05:00Z"} {
+		reads, waits := row("reads", at), row("waits", at)
+		require.Equal(t, api.TimeLagDrain, reads.TimeLagKind)
+		require.InDelta(t, 600, *reads.TimeLag, 0.001)
+		require.Equal(t, api.TimeLagAtLeast, waits.TimeLagKind)
+	}
+	require.Equal(t, api.TimeLagAtLeast, row("reads", "2026-11-30T02:09:00Z").TimeLagKind, "it has stopped")
+}
