@@ -14,7 +14,7 @@ type operators struct {
 	through uint64 // what is stored up to here has been read
 }
 
-// read hands over the events of an action that were not yet, if it has not come as far as a
+// read hands over the events of an action, of any if it is empty, that were not yet, if it has not come as far as a
 // sequence. Broken off, it goes on from there the next time.
 func (o *operators) read(ctx context.Context, seq uint64, action string, take func(rec *ledger.Record)) error {
 	if seq <= o.through {
@@ -30,7 +30,7 @@ func (o *operators) read(ctx context.Context, seq uint64, action string, take fu
 		if err != nil {
 			return err
 		}
-		if done := rec.Event.Operation; done != nil && done.Action == action {
+		if done := rec.Event.Operation; done != nil && (action == "" || done.Action == action) {
 			take(&rec)
 		}
 		o.through = rec.Seq

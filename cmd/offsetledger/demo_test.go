@@ -118,6 +118,7 @@ func TestDemoFromReadyToPutBack(t *testing.T) {
 	require.Regexp(t, `(?m)^PLAN p\w+  demo/billing  back to before i`+seq+` `, d.typed(plan))
 	require.Regexp(t, `(?m)^written 3  read back 3  refused 0  `, d.typed(apply+" --yes"))
 	putBack(t, d, offsets)
+	require.Regexp(t, `(?m)^i`+seq+` .*put back by r\w+$`, d.typed(who))
 	d.said(fmt.Sprintf("billing   put back: 310 -> %s, starts again\n", before))
 	d.readsOn(offsets)
 

@@ -53,8 +53,11 @@ func (a *app) groupHeader(g *api.Group) {
 		if in.Time.After(g.AsOf.Time) {
 			label = "SINCE"
 		}
-		fmt.Fprintf(a.stdout, "%-7s  %s %s on %s (%s)\n", label, in.Kind, a.clock(in.Time, seconds),
-			count(in.Partitions, "partition"), in.ID)
+		id := in.ID
+		if in.PutBack != nil {
+			id += ", put back by " + in.PutBack.Restore
+		}
+		fmt.Fprintf(a.stdout, "%-7s  %s %s on %s (%s)\n", label, in.Kind, a.clock(in.Time, seconds), count(in.Partitions, "partition"), id)
 	}
 }
 

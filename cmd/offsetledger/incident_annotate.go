@@ -35,6 +35,9 @@ show has them all.`,
 			if err != nil {
 				return applyExit(err)
 			}
+			if !a.text() {
+				return a.printIncidents(&answer)
+			}
 			for i := range answer.Rows {
 				in := &answer.Rows[i]
 				fmt.Fprintf(a.stdout, "%s %s of %s: %s\n", in.ID, in.Kind, cell(in.Group), incidentWhy(in))
@@ -45,6 +48,7 @@ show has them all.`,
 	a.actorFlag(cmd, &actor)
 	cmd.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
 	a.sourceFlags(cmd)
+	a.outputFlag(cmd)
 	return cmd
 }
 
@@ -55,4 +59,17 @@ func incidentWhy(in *api.IncidentRow) string {
 		words += " (" + cell(in.Annotations[n-1].Actor) + ")"
 	}
 	return words
+}
+
+// incidentFate is why an incident was, and what put it back.
+func incidentFate(in *api.IncidentRow) string {
+	words := incidentWhy(in)
+	if in.PutBack == nil {
+		return words
+	}
+	back := "put back by " + in.PutBack.Restore
+	if !in.PutBack.Whole {
+		back = "partly " + back
+	}
+	return strings.TrimPrefix(words+", "+back, ", ")
 }

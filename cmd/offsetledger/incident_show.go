@@ -85,6 +85,12 @@ func (a *app) printIncident(cluster string, in *api.IncidentRow) error {
 		line("", "said by %s at %s (seq %d): %s", cell(n.Actor), instant(n.Time), n.Seq, cell(n.Reason))
 	}
 	line("STORY", "%s", in.Story)
+	if in.Restore != nil {
+		line("PART OF", "restore %s", *in.Restore)
+	}
+	if b := in.PutBack; b != nil {
+		line("PUT BACK", "%s at %s", putBackWords(b), instant(b.Time))
+	}
 	if w := in.Where; w != nil {
 		line("LOOK AT", "the request log of the broker that led partition %d of __consumer_offsets at %s (%s)",
 			w.SourcePartition, w.Time, whereWords(w))
@@ -95,7 +101,25 @@ func (a *app) printIncident(cluster string, in *api.IncidentRow) error {
 	if seq, ok := projection.ParseIncidentID(in.ID); ok && seq > 1 {
 		fmt.Fprintf(a.stdout, "before  %s\n", a.typedDescribe(in.Group, seq))
 	}
+	if fix := a.typedFix(in); fix != "" {
+		fmt.Fprintf(a.stdout, "fix     %s\n", fix)
+	}
 	return nil
+}
+
+// putBackWords says which restore put an incident back, who did it, and why.
+func putBackWords(b *api.PutBackRow) string {
+	words := fmt.Sprintf("by restore %s of plan %s", b.Restore, b.Plan)
+	if !b.Whole {
+		words = "in part, " + words
+	}
+	if b.Actor != nil {
+		words += " (" + cellOf(b.Actor) + ")"
+	}
+	if b.Reason != nil {
+		words += ": " + cellOf(b.Reason)
+	}
+	return words
 }
 
 // whereWords is the position of the record that told of the act.

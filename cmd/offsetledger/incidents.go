@@ -74,11 +74,8 @@ func (a *app) incidents(cmd *cobra.Command, q api.Query, span spanFlags) error {
 		return err
 	}
 	a.coverageNote(&answer.Envelope)
-	if a.output == outJSON {
-		return a.printJSON(answer)
-	}
 	if !a.text() {
-		return printRows(a, answer.Rows, a.incidentTable(answer.Rows))
+		return a.printIncidents(&answer)
 	}
 	if len(answer.Rows) == 0 {
 		return a.noIncident(cmd, src, q)
@@ -93,10 +90,21 @@ func (a *app) incidents(cmd *cobra.Command, q api.Query, span spanFlags) error {
 	if seq, ok := projection.ParseIncidentID(newest.ID); ok && seq > 1 {
 		fmt.Fprintf(a.stdout, "was   %s\n", a.typedDescribe(newest.Group, seq))
 	}
+	if fix := a.typedFix(newest); fix != "" {
+		fmt.Fprintf(a.stdout, "fix   %s\n", fix)
+	}
 	if len(answer.Rows) < answer.Total {
 		a.note("%s  %d of %s; --limit", clusterName(answer.Cluster), len(answer.Rows), count(answer.Total, "incident"))
 	}
 	return nil
+}
+
+// printIncidents writes incidents for programs.
+func (a *app) printIncidents(answer *api.Incidents) error {
+	if a.output == outJSON {
+		return a.printJSON(answer)
+	}
+	return printRows(a, answer.Rows, a.incidentTable(answer.Rows))
 }
 
 func (a *app) incidentHeader(e *api.Envelope) {
@@ -117,9 +125,21 @@ func (a *app) incidentTable(rows []api.IncidentRow) *table.Table {
 	for i := range rows {
 		in := &rows[i]
 		t.Row(in.ID, a.clock(in.Time, seconds), cell(in.Group), in.Kind, strconv.Itoa(in.Partitions), orUnknown(in.Replayed),
-			orUnknown(in.Skipped), actorWords(in), incidentWhy(in))
+			orUnknown(in.Skipped), actorWords(in), incidentFate(in))
 	}
 	return t
+}
+
+// typedFix offers to put an incident back, or to undo the restore that it came of; empty if that has
+// been done, or cannot be.
+func (a *app) typedFix(in *api.IncidentRow) string {
+	switch {
+	case in.PutBack != nil && in.PutBack.Whole, in.Kind == projection.MovementRecreated.String():
+		return ""
+	case in.Restore != nil:
+		return a.typed("restore", "undo", *in.Restore)
+	}
+	return a.typed("restore", "plan", "--incident", in.ID)
 }
 
 func orUnknown(n *int64) string {

@@ -90,26 +90,52 @@ func annotations(found []projection.Incident, by replay.By, at ledger.Time) (eve
 	return events, nil
 }
 
-// annotated holds the annotations of every cluster that was asked about.
-type annotated struct {
-	mu sync.Mutex
-	of map[string]*replay.Annotations
+// afterwards is what came after the incidents of a cluster.
+type afterwards struct {
+	said    *replay.Annotations
+	putBack *replay.PutBacks
 }
 
-// learnReasons has a frame know why incidents of its cluster were, as was said afterwards.
+// annotated holds that of every cluster that was asked about.
+type annotated struct {
+	mu sync.Mutex
+	of map[string]afterwards
+}
+
+// learnReasons has a frame know why incidents of its cluster were, as was said afterwards, and by
+// which restores they were put back.
 func (s *server) learnReasons(ctx context.Context, f *frame) (err error) {
 	if f.seq == 0 {
 		return nil
 	}
 	s.annotated.mu.Lock()
-	a := s.annotated.of[f.cluster]
-	if a == nil {
-		a = replay.NewAnnotations(s.Log, f.cluster)
+	a, ok := s.annotated.of[f.cluster]
+	if !ok {
+		a = afterwards{replay.NewAnnotations(s.Log, f.cluster), replay.NewPutBacks(s.Log, f.cluster)}
 		s.annotated.of[f.cluster] = a
 	}
 	s.annotated.mu.Unlock()
-	f.reasons, err = a.Through(ctx, f.seq)
-	return err
+	if f.reasons, err = a.said.Through(ctx, f.seq); err != nil {
+		return err
+	}
+	f.putBacks = a.putBack
+	return a.putBack.Through(ctx, f.seq)
+}
+
+// setRestores says which restore an incident came of, and which put it back.
+func (r *IncidentRow) setRestores(x *replay.PutBacks, in *projection.Incident) {
+	if x == nil {
+		return
+	}
+	made, by := x.Of(in)
+	if made != nil {
+		r.Restore = &made.Restore
+	}
+	if by != nil {
+		r.PutBack = &PutBackRow{
+			Restore: by.Restore, Plan: by.Plan, Time: Time{by.Time}, Whole: by.Whole, Actor: said(by.By.Actor), Reason: said(by.By.Reason),
+		}
+	}
 }
 
 // reasonOf is why an incident was: as was recorded with it, else as was said last; empty if

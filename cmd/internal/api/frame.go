@@ -17,20 +17,21 @@ const viewPatience = 2 * time.Second
 
 // frame is what an answer speaks of: the cluster, the moment, and how sure it can be.
 type frame struct {
-	view    *projection.View
-	now     ledger.Time
-	status  Status
-	cluster string
-	group   *string             // that the answer is about; nil: all of them
-	cover   projection.Coverage // of the whole log, whatever moment is asked for
-	through ledger.Time         // up to which what is said never changes, by all that is stored
-	point   replay.Point        // resolved
-	pinned  bool                // point is a sequence, but what was asked for is the present
-	held    ledger.Time         // by sequence: up to which what the group had then is known to have stayed so
-	asOf    ledger.Time
-	seq     uint64                         // last sequence that was taken into account
-	sure    projection.Known               // how sure the answer is as a whole; each row says it for itself
-	reasons map[string][]replay.Annotation // of incidents, as were given afterwards; see learnReasons
+	view     *projection.View
+	now      ledger.Time
+	status   Status
+	cluster  string
+	group    *string             // that the answer is about; nil: all of them
+	cover    projection.Coverage // of the whole log, whatever moment is asked for
+	through  ledger.Time         // up to which what is said never changes, by all that is stored
+	point    replay.Point        // resolved
+	pinned   bool                // point is a sequence, but what was asked for is the present
+	held     ledger.Time         // by sequence: up to which what the group had then is known to have stayed so
+	asOf     ledger.Time
+	seq      uint64                         // last sequence that was taken into account
+	sure     projection.Known               // how sure the answer is as a whole; each row says it for itself
+	reasons  map[string][]replay.Annotation // of incidents, as were given afterwards; see learnReasons
+	putBacks *replay.PutBacks               // likewise
 }
 
 // frame waits until the view has everything that is stored, and finds the cluster.

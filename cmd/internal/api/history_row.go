@@ -87,10 +87,24 @@ type IncidentRow struct {
 	Cause         *string `json:"cause"`
 	CauseInferred bool    `json:"cause_inferred"`
 	Story         string  `json:"story"`
+	// Restore is the restore that the act was part of, PutBack the one that put it back since.
+	Restore *string     `json:"restore,omitempty"`
+	PutBack *PutBackRow `json:"put_back,omitempty"`
 	// Changes and Where are only in the answer to incidents/show. Where names the record of
 	// __consumer_offsets that the broker that coordinated the group wrote.
 	Changes []ChangeRow `json:"changes,omitempty"`
 	Where   *Where      `json:"where,omitempty"`
+}
+
+// PutBackRow is a restore that put an incident back: its plan was made for that, or took the whole group to
+// a moment before, or undid what the incident came of. It was not undone itself.
+type PutBackRow struct {
+	Restore string `json:"restore"`
+	Plan    string `json:"plan"`
+	Time    Time   `json:"time"`  // when it began
+	Whole   bool   `json:"whole"` // every partition of the plan is as it was to be
+	Actor   *Text  `json:"actor"`
+	Reason  *Text  `json:"reason"`
 }
 
 // Where is where to look next for what Kafka does not store: the request log of the broker

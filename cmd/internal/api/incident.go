@@ -187,6 +187,10 @@ func (f *frame) incidentRow(in *projection.Incident) IncidentRow {
 		cause := in.Cause.String()
 		row.Cause, row.CauseInferred = &cause, in.CauseInferred
 	}
+	row.setRestores(f.putBacks, in)
+	if b := row.PutBack; b != nil {
+		row.Story += ", put back " + f.clock(b.Time.Time) + " by " + b.Restore
+	}
 	counted := in.Uncounted < in.Partitions
 	if counted {
 		row.Replayed = &in.Replayed

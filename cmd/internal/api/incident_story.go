@@ -18,22 +18,17 @@ var storyVerbs = map[projection.Movement]string{
 
 // storyOf tells in one sentence what is known of an act and of what came after.
 func (f *frame) storyOf(in *projection.Incident) string {
-	now := time.Time{}
-	if std, ok := f.now.Std(); ok {
-		now = std
-	}
-	clock := func(t ledger.Time) string { return Time{t}.Clock(now, "15:04:05Z") }
 	var parts []string
 	if in.EmptySince.Known() {
-		parts = append(parts, "empty "+clock(in.EmptySince))
+		parts = append(parts, "empty "+f.clock(in.EmptySince))
 	}
 	verb := storyVerbs[in.Kind]
 	if verb == "" {
 		verb = "moved"
 	}
-	parts = append(parts, verb+" "+clock(in.Time))
+	parts = append(parts, verb+" "+f.clock(in.Time))
 	if in.ReadingSince.Known() {
-		parts = append(parts, "reading since "+clock(in.ReadingSince))
+		parts = append(parts, "reading since "+f.clock(in.ReadingSince))
 	}
 	story := Shown(in.Group) + ": " + strings.Join(parts, ", ")
 	if in.Replayed > 0 {
@@ -43,4 +38,13 @@ func (f *frame) storyOf(in *projection.Incident) string {
 		story += fmt.Sprintf("; %d skipped", in.Skipped)
 	}
 	return story
+}
+
+// clock is a moment as a story tells it.
+func (f *frame) clock(t ledger.Time) string {
+	now := time.Time{}
+	if std, ok := f.now.Std(); ok {
+		now = std
+	}
+	return Time{t}.Clock(now, "15:04:05Z")
 }

@@ -149,7 +149,7 @@ func NewHandler(c Config) http.Handler {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &server{Config: c, readers: newReaders(c), origins: http.NewCrossOriginProtection()}
-	s.annotated.of = map[string]*replay.Annotations{}
+	s.annotated.of = map[string]afterwards{}
 	page := []string{paramCluster, paramGroup, paramSince, paramUntil, paramLimit, paramNext}
 	s.routes = map[string]route{
 		routeGroups: {takes: []string{paramCluster, paramAt, paramState, paramSort, paramLagAbove, paramLimit, paramNext}, serve: s.groups},

@@ -31,7 +31,7 @@ var specTypes = map[string]any{
 	"problem": Problem{}, "progress": Progress{}, "plans": Plans{}, "plan row": PlanRow{}, "plan request": PlanRequest{},
 	"snapshots": Snapshots{}, "snapshot": SnapshotRow{}, "snapshot part": SnapshotPart{}, "snapshot name": SnapshotName{},
 	"topic set": TopicSet{}, "file row": FileRow{}, "lag": LagHistory{}, "lag row": LagRow{}, "diff": Diff{}, "diff row": DiffRow{}, "diff partition": DiffPartition{},
-	"annotation": AnnotationRow{}, "annotate request": AnnotateRequest{},
+	"annotation": AnnotationRow{}, "annotate request": AnnotateRequest{}, "put back": PutBackRow{},
 	"restores": Restores{}, "restore": RestoreRow{}, "apply request": ApplyRequest{}, "restored": Restored{}, "drift": DriftRow{},
 	"restored group": RestoredGroup{}, "refused": RefusedRow{}, "approve request": ApproveRequest{}, "approval": Approval{},
 	"undo request": UndoRequest{}, "records request": RecordsRequest{}, "records": Records{}, "record": RecordRow{},
