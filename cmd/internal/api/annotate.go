@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/offsetledger/offsetledger/ledger"
@@ -33,6 +34,10 @@ func (c *Client) Annotate(ctx context.Context, req AnnotateRequest) (Incidents, 
 	return post[Incidents](ctx, c, routeAnnotate, req)
 }
 
+// mostReason is how many bytes a reason can have that is given afterwards: each list of incidents
+// shows it.
+const mostReason = 16 << 10
+
 // annotate records why an incident was. What was recorded of the incident itself stays as it is.
 func (s *server) annotate(w http.ResponseWriter, r *http.Request, body []byte) error {
 	if s.Append == nil {
@@ -42,11 +47,13 @@ func (s *server) annotate(w http.ResponseWriter, r *http.Request, body []byte) e
 	if err := decodeStrictly(body, &req); err != nil {
 		return err
 	}
-	switch {
-	case req.Reason == "":
+	switch blank := func(t Text) bool { return strings.TrimSpace(string(t)) == "" }; {
+	case blank(req.Reason):
 		return problem(CodeBadParameter, "reason: it is not said why")
-	case req.Actor == "":
+	case blank(req.Actor):
 		return problem(CodeBadParameter, "actor: it is not said who says so")
+	case len(req.Reason) > mostReason:
+		return problem(CodeTooLarge, "reason: it has %d bytes, and %d are the most: name a place where all of it stands", len(req.Reason), mostReason)
 	}
 	found, err := s.findIncident(r.Context(), req.ID)
 	if err != nil {
@@ -60,8 +67,6 @@ func (s *server) annotate(w http.ResponseWriter, r *http.Request, body []byte) e
 		return err
 	}
 	switch err := s.Append(r.Context(), events); {
-	case errors.Is(err, ledger.ErrTooLarge):
-		return problem(CodeTooLarge, "the reason is too long to be stored")
 	case errors.Is(err, ledger.ErrInvalid):
 		return problem(CodeBadParameter, "%v", err)
 	case err != nil:

@@ -44,6 +44,7 @@ func (d *daemon) post(t *testing.T, path, body string, header http.Header) (*htt
 	for name, values := range header {
 		req.Header[name] = values
 	}
+	req.Host = header.Get("Host")
 	resp, err := (&http.Client{Transport: d.Transport}).Do(req)
 	require.NoError(t, err)
 	defer resp.Body.Close()
