@@ -59,7 +59,7 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "commit: broker refused %d rows:", len(e.Rows))
+	fmt.Fprintf(&b, "commit: broker refused %s:", ledger.Count(len(e.Rows), "row"))
 	for i := range e.Rows {
 		if i == 3 {
 			b.WriteString(" …")

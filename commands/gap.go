@@ -99,7 +99,7 @@ func (m *Manager) writeGap(ctx context.Context) error {
 		from = ledger.MinTime(from, ledger.AtMillis(since))
 	}
 	o.event.Cause = ledger.CauseLogAway
-	o.event.Reason = fmt.Sprintf("%d updates and %d commits were not recorded", lost-g.lost, g.commits)
+	o.event.Reason = fmt.Sprintf("%s and %s were not recorded", ledger.Count(lost-g.lost, "update"), ledger.Count(g.commits, "commit"))
 	o.event.Gap = &ledger.Gap{OfGroup: true, From: ledger.MinTime(from, o.event.Time), To: o.event.Time}
 	*g = gap{lost: lost}
 	return m.write(ctx, o)

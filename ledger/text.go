@@ -75,3 +75,12 @@ func ParseSpelled(s string) (string, error) {
 	}
 	return raw, nil
 }
+
+// Count spells so many of something in a sentence: "1 group", "2 groups". What is a noun whose plural
+// ends with an s.
+func Count[N int | int32 | int64 | uint64](n N, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

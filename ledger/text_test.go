@@ -38,3 +38,10 @@ func TestTextsTimesAndEpochsInJSON(t *testing.T) {
 		require.Equal(t, in, out)
 	})
 }
+
+func TestCount(t *testing.T) {
+	require.Equal(t, "1 group", ledger.Count(1, "group"))
+	require.Equal(t, "0 groups", ledger.Count(int32(0), "group"))
+	require.Equal(t, "-1 groups", ledger.Count(int64(-1), "group"))
+	require.Equal(t, "18446744073709551615 groups", ledger.Count(uint64(1<<64-1), "group"))
+}

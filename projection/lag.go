@@ -62,7 +62,7 @@ func (l Lag) Waits() bool { return l.Known && l.Records > 0 && l.Readable == 0 }
 func (l Lag) Note() string {
 	switch {
 	case l.Unread > 0:
-		return strconv.FormatInt(l.Unread, 10) + " records gone unread"
+		return ledger.Count(l.Unread, "record") + " gone unread"
 	case l.Ahead > 0:
 		return "ahead of end by " + strconv.FormatInt(l.Ahead, 10)
 	case l.Waits():

@@ -198,7 +198,7 @@ func (g *group) nameMembers() {
 		m.outsider = &Who{Kind: WhoNoMember, Inferred: true, Evidence: []string{ev}}
 		m.bareOutsider = &Who{Kind: WhoNoMember, Inferred: true, Bare: true, Evidence: []string{ev, bareEvidence}}
 	} else {
-		present := fmt.Sprintf("the group has %d members at this position of the log", len(m.members))
+		present := "the group has " + ledger.Count(len(m.members), "member") + " at this position of the log"
 		m.outsider = &Who{Kind: WhoMembersPresent, Inferred: true, Evidence: []string{present}}
 		m.bareOutsider = m.outsider
 	}

@@ -96,7 +96,7 @@ type PartlyError struct{ Restored *Restored }
 
 func (e *PartlyError) Error() string {
 	written, deleted, refused := e.Restored.Sums()
-	return fmt.Sprintf("%v: %d offsets are as they were to be, %d are not", ErrPartly, written+deleted, refused)
+	return fmt.Sprintf("%v: as they were to be: %s, not so: %d", ErrPartly, ledger.Count(written+deleted, "offset"), refused)
 }
 
 // Is makes the error match [ErrPartly].

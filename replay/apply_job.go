@@ -128,7 +128,7 @@ func (j *job) holds(id string, strict bool) []string {
 		changed = append(changed, stale.Changed...)
 	}
 	if strict && len(changed) == 0 && drift != (Drift{}) {
-		changed = append(changed, fmt.Sprintf("%s: what is committed has moved in %d partitions", ledger.Spell(j.was.Group), drift.Moved+drift.Appeared+drift.Absent))
+		changed = append(changed, fmt.Sprintf("%s: what is committed has moved in %s", ledger.Spell(j.was.Group), ledger.Count(drift.Moved+drift.Appeared+drift.Absent, "partition")))
 	}
 	return changed
 }

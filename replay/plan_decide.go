@@ -150,7 +150,7 @@ func (d *decider) bound(s *Step, w *want) string {
 		return "the bounds of the log could not be had"
 	case at < s.Log.Start:
 		to = s.Log.Start
-		w.note = join(w.note, fmt.Sprintf("%d records gone", s.Log.Start-at))
+		w.note = join(w.note, ledger.Count(s.Log.Start-at, "record")+" gone")
 	case at > s.Log.End:
 		to = s.Log.End
 		w.note = join(w.note, fmt.Sprintf("%d beyond the end", at-s.Log.End))
@@ -164,7 +164,7 @@ func (d *decider) bound(s *Step, w *want) string {
 		w.note = join(w.note, fmt.Sprintf("%d is not in the log", at))
 		return ""
 	case at < s.Log.Start:
-		return fmt.Sprintf("the log starts at %d, %d records are gone; --clamp to begin there", s.Log.Start, s.Log.Start-at)
+		return fmt.Sprintf("the log starts at %d, with %s gone; --clamp to begin there", s.Log.Start, ledger.Count(s.Log.Start-at, "record"))
 	}
 	return fmt.Sprintf("the log ends at %d, %d before the target; --clamp to go there", s.Log.End, at-s.Log.End)
 }

@@ -118,7 +118,7 @@ func TestPlanTargets(t *testing.T) {
 	for text, want := range map[string]int64{"earliest": 20, "latest": 100, "70": 70, "+10": 60, "-30": 20, "current": 50} {
 		require.Equal(t, want, resetTo(t, text, f, replay.Rules{}, pick(0)).Groups[0].Steps[0].Target.At, text)
 	}
-	requireSteps(t, resetTo(t, "-31", f, replay.Rules{}, pick(0)), brief{action: replay.ActionRefuse, reasons: "1 records are gone"})
+	requireSteps(t, resetTo(t, "-31", f, replay.Rules{}, pick(0)), brief{action: replay.ActionRefuse, reasons: "1 record gone"})
 	requireSteps(t, resetTo(t, "+1", f, replay.Rules{}, pick(1)), brief{action: replay.ActionRefuse, reasons: "nothing can be shifted"})
 	requireSteps(t, resetTo(t, "current", f, replay.Rules{}, pick(1)), brief{action: replay.ActionKeep})
 	requireSteps(t, resetTo(t, "earliest", f, replay.Rules{}, pick(7)), brief{action: replay.ActionRefuse, reasons: "no such partition; it has 4"})
@@ -287,5 +287,5 @@ func TestPlanRenewed(t *testing.T) {
 	f = kafkaNow(has(0, 10), has(1, 20))
 	f.Topics[0].Partitions[0].Log.Start = 101
 	_, err = p.Holds(p.Renew(f))
-	require.ErrorContains(t, err, "1 records are gone")
+	require.ErrorContains(t, err, "1 record gone")
 }

@@ -294,7 +294,7 @@ func TestRST10RestoreToOffsetsThatTheLogNoLongerHas(t *testing.T) {
 	at := replay.Point{Time: millis(2 * hour)}
 	p := restoreTo(t, log, at, f, replay.Rules{Direction: replay.DirectionBoth})
 	requireSteps(t, p,
-		brief{action: replay.ActionRefuse, reasons: "4900 records are gone"},
+		brief{action: replay.ActionRefuse, reasons: "4900 records gone"},
 		brief{action: replay.ActionRefuse, reasons: "the log ends at 9000, 3000 before the target"})
 	require.True(t, p.Impossible())
 

@@ -45,7 +45,7 @@ func (d *demoStory) play(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.say(demoGroup, "reads again from 0: %d records twice so far, then stopped", read)
+	d.say(demoGroup, "reads again from 0: %s twice so far, then stopped", count(read, "record"))
 	d.questions(seq)
 	return d.goOn(ctx, int64(read))
 }

@@ -51,10 +51,10 @@ EXPECT   RATE a day, at the 0 offsets a second of the last 2s, 12.2 bytes each (
 RIGHT                          ANSWER  NEEDED  DETAIL
 reach the cluster              yes     yes     Kafka cluster kfake, 1 broker
 describe the cluster           yes     no      all groups can be seen
-list groups                    yes     no      1 groups
+list groups                    yes     no      1 group
 describe groups                yes     no      -
 read __consumer_offsets        yes     yes     4 partitions, oldest record of TIME
-describe topics                yes     no      1 topics, 2 partitions
+describe topics                yes     no      1 topic, 2 partitions
 describe broker configuration  yes     no      offsets.retention.minutes is 10080
 `
 
@@ -64,10 +64,10 @@ const doctorJSON = `{"kind":"doctor","version":1,"ok":true,"kafka":{"brokers":"B
 	`"watermark_bytes_per_day":55000,"rights":[` +
 	`{"key":"reach","name":"reach the cluster","known":true,"ok":true,"needed":true,"detail":"Kafka cluster kfake, 1 broker","mend":""},` +
 	`{"key":"describe-cluster","name":"describe the cluster","known":true,"ok":true,"needed":false,"detail":"all groups can be seen","mend":""},` +
-	`{"key":"list-groups","name":"list groups","known":true,"ok":true,"needed":false,"detail":"1 groups","mend":""},` +
+	`{"key":"list-groups","name":"list groups","known":true,"ok":true,"needed":false,"detail":"1 group","mend":""},` +
 	`{"key":"describe-groups","name":"describe groups","known":true,"ok":true,"needed":false,"detail":"","mend":""},` +
 	`{"key":"read-offsets","name":"read __consumer_offsets","known":true,"ok":true,"needed":true,"detail":"4 partitions, oldest record of TIME","mend":""},` +
-	`{"key":"describe-topics","name":"describe topics","known":true,"ok":true,"needed":false,"detail":"1 topics, 2 partitions","mend":""},` +
+	`{"key":"describe-topics","name":"describe topics","known":true,"ok":true,"needed":false,"detail":"1 topic, 2 partitions","mend":""},` +
 	`{"key":"describe-configs","name":"describe broker configuration","known":true,"ok":true,"needed":false,"detail":"offsets.retention.minutes is 10080","mend":""}` +
 	`]},"ledger":null}` + "\n"
 

@@ -142,6 +142,6 @@ func (a *app) stayed(ctx context.Context, src *source, plan *replay.Plan, writte
 			}
 		}
 	}
-	fmt.Fprintf(a.stdout, "%d of %d partitions committed past their target: it stayed\n", past, all)
+	fmt.Fprintf(a.stdout, "%d of %s committed past their target: it stayed\n", past, count(all, "partition"))
 	return nil
 }

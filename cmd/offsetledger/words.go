@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/ledger"
 )
 
 // cell spells a name for a table, where an empty one has to be seen.
@@ -123,9 +124,4 @@ func withMend(detail, mend string) string {
 	return detail + "; mend: " + mend
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
+func count(n int, what string) string { return ledger.Count(n, what) }

@@ -30,7 +30,7 @@ func (a *Admin) Commit(ctx context.Context, group string, rows []ledger.Offset) 
 		n := commitOf(rest)
 		part, err := a.commit(ctx, group, rest[:n])
 		if err != nil {
-			return append(out, unanswered(rest)...), fmt.Errorf("commit %d offsets of group %s: %w", n, ledger.Spell(group), err)
+			return append(out, unanswered(rest)...), fmt.Errorf("commit %s of group %s: %w", ledger.Count(n, "offset"), ledger.Spell(group), err)
 		}
 		out, rest = append(out, part...), rest[n:]
 	}
@@ -143,7 +143,7 @@ func (a *Admin) Delete(ctx context.Context, group string, partitions []ledger.To
 		}
 		return out, nil
 	case err != nil:
-		return out, fmt.Errorf("delete %d offsets of group %s: %w", len(partitions), ledger.Spell(group), err)
+		return out, fmt.Errorf("delete %s of group %s: %w", ledger.Count(len(partitions), "offset"), ledger.Spell(group), err)
 	}
 	for i := range resp.Topics {
 		for _, p := range resp.Topics[i].Partitions {

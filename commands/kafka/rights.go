@@ -179,7 +179,7 @@ func (c *accessCheck) listGroups(ctx context.Context) {
 	if names := groups.Groups(); len(names) > 0 {
 		c.group = names[0]
 	}
-	c.record(RightListGroups, err, fmt.Sprintf("%d groups", len(groups)), allow("Describe", "--cluster"))
+	c.record(RightListGroups, err, ledger.Count(len(groups), "group"), allow("Describe", "--cluster"))
 }
 
 // unknownGroup is asked about where no group is there. No answer about it but a refusal says
@@ -223,7 +223,7 @@ func (c *accessCheck) describeTopics(ctx context.Context) {
 		})
 		return
 	}
-	c.record(RightDescribeTopics, err, fmt.Sprintf("%d topics, %d partitions", c.Topics, c.Partitions), allow("Describe", "--topic '*'"))
+	c.record(RightDescribeTopics, err, ledger.Count(c.Topics, "topic")+", "+ledger.Count(c.Partitions, "partition"), allow("Describe", "--topic '*'"))
 }
 
 func (c *accessCheck) describeConfigs(ctx context.Context) {
@@ -268,5 +268,5 @@ func brokersText(n int) string {
 	if n == 1 {
 		return "1 broker"
 	}
-	return fmt.Sprintf("%d brokers", n)
+	return ledger.Count(n, "broker")
 }

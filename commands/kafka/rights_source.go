@@ -2,7 +2,6 @@ package kafka
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -34,7 +33,7 @@ func (c *accessCheck) readOffsets(ctx context.Context) {
 	}
 	c.Source = int32(len(topic.Partitions))
 	c.Oldest = oldestRecord(ctx, c.client, c.Source)
-	detail := fmt.Sprintf("%d partitions", c.Source)
+	detail := ledger.Count(c.Source, "partition")
 	if c.Oldest.Known() {
 		detail += ", oldest record of " + c.Oldest.String()
 	}

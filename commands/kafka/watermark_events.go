@@ -104,8 +104,8 @@ type ObservationError struct {
 }
 
 func (e *ObservationError) Error() string {
-	return fmt.Sprintf("observe watermarks: %d partitions failed, among them %s/%d: %v",
-		e.Failed, e.First.Topic, e.First.Partition, e.Err)
+	return fmt.Sprintf("observe watermarks: %s failed, among them %s/%d: %v",
+		ledger.Count(e.Failed, "partition"), e.First.Topic, e.First.Partition, e.Err)
 }
 
 // Unwrap returns the error of the partition that is named.

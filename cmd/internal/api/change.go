@@ -84,10 +84,10 @@ func intentNote(rows []ledger.Offset) string {
 	}
 	var parts []string
 	if set := len(rows) - gone; set > 0 || gone == 0 {
-		parts = append(parts, "set "+plural(set, "offset"))
+		parts = append(parts, "set "+ledger.Count(set, "offset"))
 	}
 	if gone > 0 {
-		parts = append(parts, "delete "+plural(gone, "offset"))
+		parts = append(parts, "delete "+ledger.Count(gone, "offset"))
 	}
 	return "about to " + strings.Join(parts, " and ")
 }
@@ -103,13 +103,13 @@ func membersNote(before, after projection.Group) string {
 	joined, left := newcomers(before, after), newcomers(after, before)
 	var parts []string
 	if joined > 0 {
-		parts = append(parts, plural(joined, "member")+" joined")
+		parts = append(parts, ledger.Count(joined, "member")+" joined")
 	}
 	switch {
 	case left > 0 && len(after.Members) == 0:
 		parts = append(parts, "last member left")
 	case left > 0:
-		parts = append(parts, plural(left, "member")+" left")
+		parts = append(parts, ledger.Count(left, "member")+" left")
 	}
 	if len(parts) == 0 && before.State == after.State {
 		return ""
@@ -128,19 +128,12 @@ func newcomers(before, after projection.Group) int {
 	return n
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // otherNote says what an event that is neither of offsets nor of members is about, "" if it
 // does not belong to the story.
 func otherNote(ev *ledger.Event) string {
 	switch {
 	case ev.Kind == ledger.KindFailed:
-		return fmt.Sprintf("commit of %s did not count: %s", plural(len(ev.Offsets), "offset"), ev.Cause)
+		return fmt.Sprintf("commit of %s did not count: %s", ledger.Count(len(ev.Offsets), "offset"), ev.Cause)
 	case ev.Kind == ledger.KindGap && ev.Reason != "":
 		return "history may be missing: " + ev.Reason
 	case ev.Kind == ledger.KindGap:

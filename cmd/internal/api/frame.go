@@ -69,7 +69,7 @@ func (s *server) catchUp(ctx context.Context) error {
 	case err == nil, ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		p := problem(CodeCatchingUp, "the ledger is still being read: %d of %d records", s.View.Seq(), last)
+		p := problem(CodeCatchingUp, "the ledger is still being read: %d of %s", s.View.Seq(), ledger.Count(last, "record"))
 		p.Progress = &Progress{Seq: s.View.Seq(), Last: last}
 		return p
 	}

@@ -439,7 +439,7 @@ func TestAPlanForATopicThatIsAnotherNow(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.apply(p)
 	require.ErrorIs(t, err, replay.ErrStale)
-	require.ErrorContains(t, err, "billing orders/2: refuse (the log starts at 95, 5 records are gone; --clamp to begin there), and was set 90 (forward)")
+	require.ErrorContains(t, err, "billing orders/2: refuse (the log starts at 95, with 5 records gone; --clamp to begin there), and was set 90 (forward)")
 
 	require.NoError(t, w.fake.DeleteTopic(t.Context(), topic))
 	require.NoError(t, w.fake.CreateTopic(t.Context(), topic, 3))

@@ -61,7 +61,7 @@ func TestTheLogBeginsBehindTheTarget(t *testing.T) {
 	refused, _ := d.planned(4, here...)
 	require.False(t, refused.Executable())
 	require.Equal(t, replay.Sums{Set: 1, Refused: 1, Replays: 50}, refused.Sums())
-	require.Contains(t, refused.Groups[0].Steps[0].Reason, "the log starts at 50, 40 records are gone")
+	require.Contains(t, refused.Groups[0].Steps[0].Reason, "the log starts at 50, with 40 records gone")
 	_, out := d.apply("apply", refused.ID, "-B", r.Addrs()[0])
 	require.Equal(t, 4, out.code)
 	require.Equal(t, int64(60), stored(t, r, group, topic)[1].At, "nothing is written of a plan that cannot be done whole")

@@ -264,7 +264,7 @@ func TestARestoreThatIsOverwrittenIsTold(t *testing.T) {
 	d.through()
 	stays := run(t, "restore", "watch", done.ID, "--for", "1ms", "--api", d.URL)
 	require.Zero(t, stays.code, stays.stderr)
-	require.Equal(t, "0 of 1 partitions committed past their target: it stayed\n", stays.stdout)
+	require.Equal(t, "0 of 1 partition committed past their target: it stayed\n", stays.stdout)
 
 	require.NoError(t, r.Commit(bounded(t), group, topic, map[int32]int64{0: 3}))
 	out = run(t, "restore", "watch", done.ID, "--for", "30s", "--api", d.URL)
