@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"syscall"
 	"time"
 
@@ -116,10 +117,7 @@ func (a *app) serve(ctx context.Context, flags serveFlags) (err error) {
 	}
 	s := &service{logger: slog.New(slog.NewTextHandler(a.stderr, nil)), may: flags.may}
 	if s.listener, err = net.Listen("tcp", flags.listen); err != nil {
-		if errors.Is(err, syscall.EADDRINUSE) {
-			return fmt.Errorf("listen for HTTP: %w: another daemon may be running; choose an address with --listen", err)
-		}
-		return usagef("--listen %s: %w; it is host:port, as in 127.0.0.1:8642", flags.listen, err)
+		return listenFault(flags.listen, err)
 	}
 	defer s.listener.Close()
 	if s.store, err = openStore(ctx, storeConfig{dir: dir, clients: flags.clients, nats: flags.nats, create: true, logger: s.logger}); err != nil {
@@ -146,6 +144,24 @@ func (a *app) serve(ctx context.Context, flags serveFlags) (err error) {
 		return nil
 	}
 	return err
+}
+
+// listenFault says why the API cannot listen at an address, and what mends that.
+func listenFault(address string, err error) error {
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("listen for HTTP: %w: another daemon may be running; choose an address with --listen", err)
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		return fmt.Errorf("listen for HTTP: %w: this user may not listen there; below 1024 most may not: choose another port with --listen", err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("listen for HTTP: %w: it is no address of this machine; choose one with --listen, or 0.0.0.0 for all of them", err)
+	case errors.As(err, &dns) && !strings.HasPrefix(dns.Name, "tcp/"): // else it is the name of a port
+		return usagef("--listen %s: %w: choose a name or an address of this machine", address, err)
+	case errors.As(err, new(*net.AddrError)), dns != nil:
+		return usagef("--listen %s: %w; it is host:port, as in 127.0.0.1:8642", address, err)
+	}
+	return fmt.Errorf("listen for HTTP at %s: %w", address, err)
 }
 
 // run folds what there is, then captures until ctx ends.
