@@ -110,9 +110,13 @@ func (a *app) eventLine(e *api.EventRow) []string {
 	if len(e.Offsets) > 0 {
 		rows = strconv.Itoa(len(e.Offsets))
 	}
+	cause := ""
+	if e.Cause != nil {
+		cause = *e.Cause + inferred(e.CauseInferred)
+	}
 	return []string{
 		strconv.FormatUint(e.Seq, 10), a.clock(e.Time, millis), e.Kind, cellOf(e.Group), cellOf(e.Topic), rows, sourceWords(&e.Source),
-		why(nil, e.Cause, e.CauseInferred), why(e.Reason, nil, false),
+		cause, why(e.Reason, nil, false),
 	}
 }
 

@@ -111,7 +111,7 @@ func why(reason *api.Text, cause *string, isInferred bool) string {
 	case reason != nil:
 		return reason.String()
 	case cause != nil:
-		return *cause + inferred(isInferred)
+		return api.CauseWords(*cause) + inferred(isInferred)
 	}
 	return ""
 }

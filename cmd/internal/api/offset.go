@@ -52,8 +52,23 @@ func note(st *projection.State, cluster string, p *projection.Partition, lag pro
 	return lag.Note()
 }
 
+// causes say why offsets went away, for people.
+var causes = map[string]string{
+	ledger.CauseDeleted.String(): "a request deleted it", ledger.CauseGroupDeleted.String(): "the group was deleted",
+	ledger.CauseTopicDeleted.String(): "its topic was deleted", ledger.CauseCleared.String(): "an offset manager cleared it",
+	ledger.CauseTruncated.String(): "the broker lost it", ledger.CauseUnknown.String(): "nobody knows why",
+}
+
+// CauseWords says for people what a cause means, as answers name it.
+func CauseWords(cause string) string {
+	if words := causes[cause]; words != "" {
+		return words
+	}
+	return cause
+}
+
 func deletion(p *projection.Partition) string {
-	note := "deleted " + p.DeletedAt.String() + ": " + p.Cause.String()
+	note := "deleted " + p.DeletedAt.String() + ": " + CauseWords(p.Cause.String())
 	if p.CauseInferred {
 		note += " (inferred)"
 	}

@@ -32,7 +32,7 @@ func TestAGroupDeletedByTheStockToolKeepsItsHistory(t *testing.T) {
 	require.True(t, slices.ContainsFunc(list.Rows, func(g api.GroupRow) bool { return string(g.Group) == group }))
 	out := d.ask("group", "describe", group)
 	require.Contains(t, out.stdout, "STATE  Deleted since ")
-	require.Contains(t, out.stderr, "group-deleted (inferred)")
+	require.Contains(t, out.stderr, "the group was deleted (inferred)")
 	g := answer[api.Group](d, "group", "describe", group)
 	require.Equal(t, "Deleted", g.State)
 	require.Empty(t, committed(g))
