@@ -56,7 +56,7 @@ type Order struct {
 
 // Restored is what has become of a plan.
 type Restored struct {
-	ID      string // "r" and some digits: what [Undo] is about
+	ID      string // "r" and some digits: what [Undo] is about; empty if nothing was to be done, which is not recorded
 	Plan    string // id of the plan
 	Resumed bool   // an earlier run was interrupted, or was refused something, and was gone on with
 	Drift   Drift  // since the plan was made
@@ -94,7 +94,9 @@ func (r *Restored) Sums() (written, deleted, refused int) {
 // every action and direction is as the plan says. Then, some groups at a time, the intent is
 // recorded with what is committed before, under the condition that nothing else was recorded of
 // the group since it was looked at; the offsets are committed and read back; and what was done
-// is recorded. Interrupted anywhere, it is finished by the same call, which repeats nothing.
+// is recorded. Interrupted anywhere, it is finished by the same call, which repeats nothing. Of
+// two calls at once one carries the plan out, and the other fails with [ErrStale]. A plan that has
+// nothing to be done leaves no record.
 //
 // It fails with [ErrRefused] for a plan that can never be carried out, [ErrBlocked] for one that
 // cannot now, [ErrStale] for one that is not true any more, [ErrWaited] if a group did not
@@ -125,9 +127,12 @@ type applying struct {
 	order  Order
 	plan   *Plan
 	until  time.Time           // how long groups are waited for
-	past   map[string]*pastRun // of an earlier run of the same restore, by group
+	began  uint64              // sequence of the beginning of the restore
+	past   map[string]*pastRun // of other runs of the same restore, by group
 	before string              // the restore that has carried all of the plan out before; empty for none
 	done   Restored
+	// earlier is what other runs of the restore have done, which the sums of its end hold too.
+	earlier struct{ Written, Deleted int }
 }
 
 // allowed looks at all that needs no broker.
@@ -144,21 +149,10 @@ func (a *applying) allowed(ctx context.Context) error {
 }
 
 func (a *applying) run(ctx context.Context) error {
-	if err := a.resume(ctx); err != nil {
-		return err
-	}
 	a.until = a.order.Clock().Add(a.order.WaitEmpty)
-	jobs, err := a.free(ctx, nil) // all of it, before any of it is touched
-	if err != nil {
+	some, err := a.start(ctx)
+	if err != nil || !some {
 		return err
-	}
-	for _, j := range jobs {
-		a.done.Drift.plus(j.drift)
-	}
-	if !a.done.Resumed {
-		if err := a.begin(ctx); err != nil {
-			return err
-		}
 	}
 	for _, names := range a.batches() {
 		if err := a.groups(ctx, names); err != nil {
@@ -166,6 +160,58 @@ func (a *applying) run(ctx context.Context) error {
 		}
 	}
 	return a.finish(ctx)
+}
+
+// start looks at all of the plan before any of it is touched, and records that it begins, under
+// the condition that no operator did anything meanwhile: of two runs that begin at once one does.
+// It reports false, and records nothing, if there is nothing to be done.
+func (a *applying) start(ctx context.Context) (bool, error) {
+	var conflict error
+	for range maxConflicts {
+		last, err := logReader{a.log, a.plan.Cluster}.Last(ctx)
+		if err != nil {
+			return false, fmt.Errorf("ask for the last record of operators: %w", err)
+		}
+		if err := a.resume(ctx); err != nil {
+			return false, err
+		}
+		if a.done.Resumed && conflict != nil {
+			other := a.done.ID
+			a.done = Restored{Plan: a.plan.ID}
+			return false, &StaleError{ID: a.plan.ID, Running: other}
+		}
+		jobs, err := a.free(ctx, nil)
+		if errors.Is(err, ErrStale) {
+			if now, e := (logReader{a.log, a.plan.Cluster}).Last(ctx); e == nil && now != last {
+				conflict = err // perhaps it is another run of this plan that has made it so
+				continue
+			}
+		}
+		if err != nil {
+			return false, err
+		}
+		a.done.Drift = Drift{}
+		for _, j := range jobs {
+			a.done.Drift.plus(j.drift)
+		}
+		switch {
+		case a.done.Resumed:
+			return true, nil
+		case !slices.ContainsFunc(jobs, (*job).pending):
+			for _, j := range jobs {
+				a.done.Groups = append(a.done.Groups, j.out)
+			}
+			return false, nil
+		}
+		err = a.begin(ctx, last)
+		if err == nil {
+			return true, nil
+		}
+		if conflict = err; !errors.Is(err, ledger.ErrConflict) {
+			return false, err
+		}
+	}
+	return false, conflict
 }
 
 // What is carried out at a time: intents of so many groups and rows are one append.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -45,6 +46,8 @@ func (a *applying) groups(ctx context.Context, names []string) error {
 	}
 	for _, j := range jobs {
 		a.done.Groups = append(a.done.Groups, j.result())
+		a.earlier.Written += j.out.Earlier - j.gone
+		a.earlier.Deleted += j.gone
 	}
 	return nil
 }
@@ -62,7 +65,18 @@ func (a *applying) intend(ctx context.Context, names []string) ([]*job, error) {
 		if err != nil {
 			return nil, err
 		}
+		if a.done.Resumed || conflict != nil { // another run of this restore may still be at work
+			if err := a.remember(ctx, names...); err != nil {
+				return nil, err
+			}
+		}
 		jobs, err := a.free(ctx, names)
+		if errors.Is(err, ErrStale) {
+			if now, e := a.lasts(ctx, names); e == nil && !slices.Equal(now, expects) {
+				conflict = err
+				continue
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +101,7 @@ func (a *applying) intend(ctx context.Context, names []string) ([]*job, error) {
 			return nil, fmt.Errorf("record what is intended: %w", err)
 		}
 	}
-	return nil, fmt.Errorf("record what is intended: %w", conflict)
+	return nil, fmt.Errorf("record what is intended, after %d tries: %w", maxConflicts, conflict)
 }
 
 // lasts are the conditions that nothing is recorded of groups meanwhile.

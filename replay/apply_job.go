@@ -21,6 +21,7 @@ type job struct {
 	settled []ledger.Offset         // done by an earlier run, and not recorded
 	cleared []ledger.TopicPartition // deleted by an earlier run, and not recorded
 	changed []string                // what an earlier run began and somebody else has changed
+	gone    int                     // deletions that an earlier run has done and recorded
 
 	fresh    []int // steps that no earlier run has begun
 	refused  map[ledger.TopicPartition]RefusedRow
@@ -43,6 +44,9 @@ func newJob(was, now *PlanGroup, facts *GroupFacts, past *pastRun) *job {
 		switch _, begun := past.intended[key]; {
 		case past.recorded[key]:
 			j.out.Earlier++
+			if past.written[key].At < 0 {
+				j.gone++
+			}
 		case begun:
 			j.goOn(key, &now.Steps[i])
 		default:

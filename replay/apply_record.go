@@ -84,8 +84,9 @@ func Restores(ctx context.Context, r Reader, cluster string) ([]RestoreRecord, e
 	return out, nil
 }
 
-// begin records that the plan is about to be carried out.
-func (a *applying) begin(ctx context.Context) error {
+// begin records that the plan is about to be carried out, if the last that an operator did is what
+// lies at a sequence.
+func (a *applying) begin(ctx context.Context, last uint64) error {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return err
@@ -103,26 +104,38 @@ func (a *applying) begin(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	return a.operate(ctx, OperationApply, Operation{Restore: a.done.ID, Plan: a.plan.ID, Digest: a.plan.Digest, Undoes: a.plan.undoes()}, events...)
+	ev, err := a.operation(OperationApply, Operation{Restore: a.done.ID})
+	if err == nil {
+		var at ledger.Receipt
+		at, err = a.log.Append(ctx, append(events, ev), ledger.Expect{Filter: ledger.OperatorSubject(a.plan.Cluster), Seq: last})
+		a.began = at.Last
+	}
+	if err != nil {
+		return fmt.Errorf("record that plan %s begins: %w", a.plan.ID, err)
+	}
+	return nil
 }
 
 // finish records what has become of it.
 func (a *applying) finish(ctx context.Context) error {
-	op := Operation{Restore: a.done.ID, Plan: a.plan.ID, Digest: a.plan.Digest, Undoes: a.plan.undoes()}
+	op := Operation{Restore: a.done.ID}
 	op.Written, op.Deleted, op.Refused = a.done.Sums()
+	op.Written, op.Deleted = op.Written+a.earlier.Written, op.Deleted+a.earlier.Deleted
 	op.Whole = op.Refused == 0
-	return a.operate(ctx, OperationApplied, op)
-}
-
-func (a *applying) operate(ctx context.Context, action string, op Operation, before ...ledger.Event) error {
-	ev, err := operatorEvent(a.plan, action, op, a.order.By, ledger.AtTime(a.order.Clock()))
+	ev, err := a.operation(OperationApplied, op)
 	if err == nil {
-		_, err = a.log.Append(ctx, append(before, ev))
+		_, err = a.log.Append(ctx, []ledger.Event{ev})
 	}
 	if err != nil {
-		return fmt.Errorf("record %s of plan %s: %w", action, a.plan.ID, err)
+		return fmt.Errorf("record what has become of plan %s: %w", a.plan.ID, err)
 	}
 	return nil
+}
+
+// operation is the event of something that is done with the plan.
+func (a *applying) operation(action string, op Operation) (ledger.Event, error) {
+	op.Plan, op.Digest, op.Undoes = a.plan.ID, a.plan.Digest, a.plan.undoes()
+	return operatorEvent(a.plan, action, op, a.order.By, ledger.AtTime(a.order.Clock()))
 }
 
 func operatorEvent(p *Plan, action string, op Operation, by By, at ledger.Time) (ledger.Event, error) {
@@ -155,6 +168,7 @@ func (a *applying) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.before = ""
 	var last *RestoreRecord
 	for i := range all {
 		if all[i].Plan == a.plan.ID && all[i].Digest == a.plan.Digest {
@@ -168,11 +182,22 @@ func (a *applying) resume(ctx context.Context) error {
 		a.before = last.Restore
 		return nil
 	}
-	a.done.ID, a.done.Resumed = last.Restore, true
-	a.past = map[string]*pastRun{}
+	a.done.ID, a.done.Resumed, a.began = last.Restore, true, last.Seq
 	for i := range a.plan.Groups {
-		name := a.plan.Groups[i].Group
-		if a.past[name], err = readPast(ctx, a.log, a.plan.Cluster, name, a.plan.ID, last.Seq, 0); err != nil {
+		if err := a.remember(ctx, a.plan.Groups[i].Group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remember reads what other runs of this restore have recorded of groups.
+func (a *applying) remember(ctx context.Context, names ...string) (err error) {
+	if a.past == nil {
+		a.past = map[string]*pastRun{}
+	}
+	for _, name := range names {
+		if a.past[name], err = readPast(ctx, a.log, a.plan.Cluster, name, a.plan.ID, a.began, 0); err != nil {
 			return err
 		}
 	}

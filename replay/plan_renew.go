@@ -17,9 +17,13 @@ type StaleError struct {
 	ID      string
 	Changed []string // one text for each group or step
 	Done    string   // the restore that has carried the plan out already; empty for none
+	Running string   // the restore that another run has begun at the same time; empty for none
 }
 
 func (e *StaleError) Error() string {
+	if e.Running != "" {
+		return fmt.Sprintf("plan %s is being carried out by another run, as %s; this one has done nothing", e.ID, e.Running)
+	}
 	most := e.Changed[:min(len(e.Changed), 5)]
 	more := ""
 	if n := len(e.Changed) - len(most); n > 0 {

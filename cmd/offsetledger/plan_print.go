@@ -72,7 +72,7 @@ func (a *app) planNext(p *replay.Plan, k config.Flags) string {
 	case p.Impossible():
 		return withoutRefused(p)
 	case t.Set+t.Deleted == 0:
-		return "nothing, all is where it is to be"
+		return nothingToDo(p)
 	case len(p.Blocked()) > 0:
 		var active []string
 		for i := range p.Groups {
@@ -83,6 +83,23 @@ func (a *app) planNext(p *replay.Plan, k config.Flags) string {
 		return "stop " + strings.Join(active, ", ") + ", then  " + apply + " --wait-empty 10m" + reason
 	}
 	return apply + reason
+}
+
+// nothingToDo says of a plan that moves nothing whether all is where it is to be, or is kept for
+// another reason.
+func nothingToDo(p *replay.Plan) string {
+	kept := 0
+	for i := range p.Groups {
+		for j := range p.Groups[i].Steps {
+			if s := &p.Groups[i].Steps[j]; s.Current != s.Target {
+				kept++
+			}
+		}
+	}
+	if kept == 0 {
+		return "nothing, all is where it is to be"
+	}
+	return "nothing: of " + count(kept, "partition") + " not at NEW-OFFSET, NOTE says why they are kept"
 }
 
 // withoutRefused says how to plan for all but what is refused, of a plan for one group in which

@@ -143,18 +143,16 @@ func (a *app) applyPlan(ctx context.Context, src *source, plan *replay.Plan, fl 
 		return err
 	}
 	done, err := a.carryOut(ctx, src, plan, fl)
-	if done.ID != "" {
-		if err := a.printRestored(&done, fl.kafka); err != nil {
-			return err
-		}
-	}
 	if err != nil {
 		return applyExit(err)
+	}
+	if err := a.printRestored(&done, fl.kafka); err != nil {
+		return err
 	}
 	if !done.Whole {
 		return &exitError{exitPartly, fmt.Errorf("plan %s is only partly done: type the same again to try the rest", plan.ID)}
 	}
-	if fl.watch == 0 {
+	if fl.watch == 0 || done.ID == "" {
 		return nil
 	}
 	return a.watchRestored(ctx, src, plan, began.Seq, fl.watch)
@@ -282,6 +280,10 @@ func (a *app) printRestored(r *api.Restored, k config.Flags) error {
 	}
 	if d := r.Drift; d.Moved+d.Appeared+d.Absent > 0 {
 		a.note("since the plan was made, %s moved (forward %d, back %d); it is still true", count(d.Moved+d.Appeared+d.Absent, "offset"), d.Forward, d.Back)
+	}
+	if r.ID == "" {
+		fmt.Fprintln(a.stdout, "nothing was to be done, and nothing is recorded")
+		return nil
 	}
 	var written, earlier, deleted, refused int
 	for i := range r.Rows {

@@ -57,7 +57,7 @@ type UndoRequest struct {
 type Restored struct {
 	Kind    string          `json:"kind"` // restored
 	Version int             `json:"version"`
-	ID      string          `json:"id"` // of the restore, for an undo
+	ID      string          `json:"id"` // of the restore, for an undo; empty if nothing was to be done, which is not recorded
 	Plan    string          `json:"plan"`
 	Resumed bool            `json:"resumed"` // an earlier run was gone on with
 	Whole   bool            `json:"whole"`   // every partition is as it was to be

@@ -377,6 +377,10 @@ func TestARunThatWasCutOffIsFinishedAndNothingIsRepeated(t *testing.T) {
 					require.Equal(t, first.ID, done.ID)
 				}
 			}
+			all := w.restores()
+			require.Len(t, all, 1)
+			require.True(t, all[0].Whole)
+			require.Equal(t, 6, all[0].Written, "both runs count: append %d, after: %t", n, after)
 			for _, g := range groups {
 				require.Equal(t, []int64{90, 90, 90}, w.at(g))
 				mu.Lock()
