@@ -58,6 +58,7 @@ type draftGroup struct {
 	seen   bool // the ledger knows it
 	topics []string
 	then   map[ledger.TopicPartition]want // of a target of the history
+	none   want                           // likewise, of a partition that the history does not know
 }
 
 // NewDraft begins a plan.
@@ -89,7 +90,9 @@ func NewDraft(w Wish, m Material) (*Draft, error) {
 		case w.Repair != nil:
 			g.then = w.Repair.wants(name)
 		case w.Target.ofHistory():
-			g.then = recorded(m, w.Cluster, w.Target.source(name))
+			source := w.Target.source(name)
+			g.then = recorded(m, w.Cluster, source)
+			g.none = unrecorded(ledger.TopicPartition{}, m.Then.Known(w.Cluster, source, ledger.TopicPartition{}, nil, m.Asked), m.Asked)
 		}
 		refuseRecreated(m.Now, w.Cluster, g.then)
 		d.groups = append(d.groups, g)
@@ -135,32 +138,41 @@ func recorded(m Material, cluster, group string) map[ledger.TopicPartition]want 
 	out := map[ledger.TopicPartition]want{}
 	for i := range later {
 		tp := ledger.TopicPartition{Topic: later[i].Topic, Partition: later[i].Partition}
-		out[tp] = unrecorded(tp, m.Then.Known(cluster, group, tp, nil, m.Asked))
+		out[tp] = unrecorded(tp, m.Then.Known(cluster, group, tp, nil, m.Asked), m.Asked)
 	}
 	for i := range parts {
 		p := &parts[i]
 		tp := ledger.TopicPartition{Topic: p.Topic, Partition: p.Partition}
 		k := m.Then.Known(cluster, group, tp, p, m.Asked)
 		if !p.Committed.Exists {
-			out[tp] = unrecorded(tp, k)
+			out[tp] = unrecorded(tp, k, m.Asked)
 			continue
 		}
-		out[tp] = wantRow(m.Then, cluster, p, k, m.Asked.Time.Known())
+		out[tp] = wantRow(m.Then, cluster, p, k, m.Asked)
 	}
 	return out
 }
 
 // unrecorded is what is wanted where no offset was.
-func unrecorded(tp ledger.TopicPartition, k projection.Known) want {
-	w := want{tp: tp}
-	if k.Certainty == projection.CertaintyUnknown {
-		w.refused = "it is not known what was committed then: " + k.Why
+func unrecorded(tp ledger.TopicPartition, k projection.Known, asked projection.Asked) want {
+	return want{tp: tp, refused: unsure(k, asked)}
+}
+
+// unsure is why what was committed then cannot be a target; empty if it is known for good.
+func unsure(k projection.Known, asked projection.Asked) string {
+	switch {
+	case k.Certainty == projection.CertaintyUnknown:
+		return "it is not known what was committed then: " + k.Why
+	case asked.Time.Known() && k.Certainty == projection.CertaintyStale && k.Until.Known():
+		return "capture has not passed that moment; it is known up to " + k.Until.String()
+	case asked.Time.Known() && k.Certainty == projection.CertaintyStale:
+		return "capture has not passed that moment"
 	}
-	return w
+	return ""
 }
 
 // wantRow is what is wanted where an offset was: the row as it was recorded.
-func wantRow(then *projection.State, cluster string, p *projection.Partition, k projection.Known, byTime bool) want {
+func wantRow(then *projection.State, cluster string, p *projection.Partition, k projection.Known, asked projection.Asked) want {
 	w := want{
 		tp: ledger.TopicPartition{Topic: p.Topic, Partition: p.Partition}, target: p.Committed, recorded: true,
 		epoch: p.LeaderEpoch, metadata: p.Metadata, topicID: p.TopicID, since: p.Effective,
@@ -175,10 +187,8 @@ func wantRow(then *projection.State, cluster string, p *projection.Partition, k 
 		w.refused = "it was committed to another topic of this name, which was deleted"
 	case p.Invalid():
 		w.refused = fmt.Sprintf("%d was committed, which is no offset", p.Committed.At)
-	case k.Certainty == projection.CertaintyUnknown:
-		w.refused = "it is not known what was committed then: " + k.Why
-	case byTime && k.Certainty == projection.CertaintyStale:
-		w.refused = "capture has not passed that moment; it is known up to " + k.Until.String()
+	case unsure(k, asked) != "":
+		w.refused = unsure(k, asked)
 	case k.Certainty == projection.CertaintyInterval:
 		w.note = fmt.Sprintf("polled: it became so between %s and %s", k.NotBefore, k.NotAfter)
 	}

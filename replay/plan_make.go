@@ -110,7 +110,8 @@ func (d *Draft) wantOf(g *draftGroup, tp ledger.TopicPartition, by *decider) wan
 	}
 	w, ok := g.then[tp]
 	if !ok {
-		w = want{tp: tp, sought: true}
+		w = g.none
+		w.tp, w.sought = tp, true
 	}
 	w.only = d.only(w.only)
 	return w

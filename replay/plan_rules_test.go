@@ -82,6 +82,15 @@ func TestPlanOfAMomentThatIsNotKnown(t *testing.T) {
 	requireSteps(t, p, brief{action: replay.ActionRefuse, reasons: "it is not known what was committed then: before history"})
 	p = restoreTo(t, log, replay.Point{Time: millis(planNow - 1)}, f, replay.Rules{})
 	requireSteps(t, p, brief{action: replay.ActionRefuse, reasons: "capture has not passed that moment"})
+
+	// Neither is it known that nothing was committed then: what is there now is not deleted for it,
+	// in partitions that the ledger knows and in those that it does not.
+	f = kafkaNow(has(0, 50), has(1, 50), has(2, 50))
+	for at, why := range map[int64]string{500: "before history", planNow - 1: "capture has not passed that moment"} {
+		log := history(commit("g", hour, recordedRow(0, 100, 7, "", 0, hour)), commit("g", planNow-1, row(1, 7, 1, planNow-1)))
+		p = restoreTo(t, log, replay.Point{Time: millis(at)}, f, replay.Rules{DeleteAbsent: true})
+		requireSteps(t, p, brief{action: replay.ActionRefuse, reasons: why}, brief{action: replay.ActionRefuse, reasons: why}, brief{action: replay.ActionRefuse, reasons: why})
+	}
 }
 
 // Before Kafka 4.1 no row names the id of its topic. That the topic was made again since is known

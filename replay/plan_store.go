@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 )
 
 // OperationPlan is the action of the operator event that a plan is stored as: its target is the
-// plan's id, its body the plan's JSON.
+// plan's id, its body the plan's JSON, compressed with Zstandard if it is long.
 const OperationPlan = "plan"
 
 // ErrNoPlan is an id that no plan of the ledger has.
@@ -25,11 +26,19 @@ type By struct {
 	Reason   string
 }
 
+// mostPlain is how many bytes of JSON a plan may have to be stored as it is. Steps are much
+// alike: of more bytes about the thirtieth part is left, so that plans for hundreds of thousands
+// of partitions fit into what can be stored at once.
+const mostPlain = 512 << 10
+
 // Event is the operator event that a sealed plan is stored as.
 func (p *Plan) Event(by By) (ledger.Event, error) {
 	body, err := p.MarshalJSON()
 	if err != nil {
 		return ledger.Event{}, fmt.Errorf("store plan %s: %w", p.ID, err)
+	}
+	if len(body) > mostPlain {
+		body = packer.EncodeAll(body, nil)
 	}
 	return ledger.Event{
 		Kind: ledger.KindOperator, Cluster: p.Cluster, Time: p.Made, Source: ledger.Source{Kind: ledger.SourceOperator},
@@ -37,6 +46,9 @@ func (p *Plan) Event(by By) (ledger.Event, error) {
 		Operation: &ledger.Operation{Action: OperationPlan, Target: p.ID, Body: body},
 	}, nil
 }
+
+// packed is how compressed bytes begin; JSON cannot.
+var packed = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
 // StoredPlan is a plan as it lies in the ledger.
 type StoredPlan struct {
@@ -64,7 +76,13 @@ func Plans(ctx context.Context, r Reader, cluster string) iter.Seq2[StoredPlan, 
 
 func storedPlan(rec *ledger.Record) (StoredPlan, error) {
 	ev := &rec.Event
-	p, err := ParsePlan(ev.Operation.Body)
+	body, err := ev.Operation.Body, error(nil)
+	if bytes.HasPrefix(body, packed) {
+		if body, err = unpacker.DecodeAll(body, nil); err != nil {
+			return StoredPlan{}, fmt.Errorf("unpack the plan of record %d: %w: %w", rec.Seq, ErrPlanFile, err)
+		}
+	}
+	p, err := ParsePlan(body)
 	if err != nil {
 		return StoredPlan{}, fmt.Errorf("read the plan of record %d: %w", rec.Seq, err)
 	}

@@ -128,6 +128,9 @@ func (s *server) newDraft(ctx context.Context, f *frame, w replay.Wish) (d *repl
 			m.Then = st
 			m.Asked = projection.Asked{Now: f.now, Through: f.through}
 		}
+		if t.Kind == replay.TargetGroup { // it is that group of which has to be known what it had
+			m.Asked.Through = st.Through(f.cluster, &t.Group)
+		}
 		d, err = replay.NewDraft(w, m)
 	})
 	return d, err

@@ -18,10 +18,18 @@ import (
 	"github.com/offsetledger/offsetledger/replay"
 )
 
-// planner is a daemon that stores plans and, if facts is set, can ask Kafka.
+// planner is a daemon that stores plans of the night and, if facts is set, can ask Kafka.
 func planner(t *testing.T, facts func(context.Context, string, replay.Inquiry) (replay.Facts, error)) *daemon {
 	t.Helper()
-	d := start(t, func(c *api.Config) {
+	d := emptyPlanner(t, facts)
+	apitest.Night(t, d.ledger)
+	return d
+}
+
+// emptyPlanner is a planner that nothing was recorded for.
+func emptyPlanner(t *testing.T, facts func(context.Context, string, replay.Inquiry) (replay.Facts, error)) *daemon {
+	t.Helper()
+	return start(t, func(c *api.Config) {
 		log := c.Log.(interface {
 			Append(context.Context, []ledger.Event, ...ledger.Expect) (ledger.Receipt, error)
 		})
@@ -31,8 +39,6 @@ func planner(t *testing.T, facts func(context.Context, string, replay.Inquiry) (
 		}
 		c.Facts = facts
 	})
-	apitest.Night(t, d.ledger)
-	return d
 }
 
 // post posts a body as any HTTP client does.
