@@ -50,6 +50,7 @@ type picking struct {
 	come    [pickWindow]*nats.Msg // answers that have come before it was their turn
 	asked   int                   // sequences that were asked for
 	dec     ledger.Decoder
+	rec     ledger.Record // whose memory is used again by the next one
 }
 
 func (l *Log) startPick(seqs []uint64) (*picking, error) {
@@ -124,9 +125,9 @@ func (p *picking) record(ctx context.Context, seq uint64, m *nats.Msg) (ledger.R
 	if err != nil {
 		return ledger.Record{}, err
 	}
-	rec := ledger.Record{Seq: seq, Appended: found.Time.UTC()}
-	if err := p.dec.Decode(found.Data, &rec.Event); err != nil {
+	p.rec.Seq, p.rec.Appended = seq, found.Time.UTC()
+	if err := p.dec.Decode(found.Data, &p.rec.Event); err != nil {
 		return ledger.Record{}, err
 	}
-	return rec, nil
+	return p.rec, nil
 }
