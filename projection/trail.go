@@ -166,7 +166,8 @@ func (t *Trail) Cut(to uint64) {
 }
 
 // Precede has the trail begin where another one does that ends where this one began. It is false,
-// and nothing changes, if that is not so, or if they are too much together.
+// and nothing changes, if that is not so, or if they are too much together. Nobody else may have
+// the other one.
 func (t *Trail) Precede(before *Trail) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -213,18 +214,20 @@ func LoadTrail(b []byte) (*Trail, error) {
 	t := NewTrail(r.number())
 	t.to = r.number()
 	for range r.count() {
-		key := trailKey{cluster: r.text(), of: trailOf(r.number()), name: r.text()}
+		cluster, of := r.text(), r.number()
+		key := trailKey{cluster: cluster, of: trailOf(of), name: r.text()}
 		list := make([]uint64, 0, r.count())
 		last := t.after
 		for range cap(list) {
 			step := r.number()
-			if last += step; step == 0 || last > t.to {
-				r.fail("sequence %d is not behind the one before, and up to %d", last, t.to)
+			if step == 0 || last > t.to || step > t.to-last {
+				r.fail("%d behind sequence %d is not up to %d", step, last, t.to)
 				break
 			}
+			last += step
 			list = append(list, last)
 		}
-		if _, twice := t.lists[key]; twice || len(list) == 0 || key.of > trailWatermarks {
+		if _, twice := t.lists[key]; twice || len(list) == 0 || of > uint64(trailWatermarks) {
 			r.fail("list %q of %q makes no sense", key.name, key.cluster)
 		}
 		if r.err != nil {

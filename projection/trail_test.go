@@ -1,7 +1,9 @@
 package projection_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -105,10 +107,29 @@ func TestTrailsComeBackAsTheyWereWritten(t *testing.T) {
 	})
 }
 
+// A list whose steps wrap around, or of a kind that there is not, is refused: it would name the
+// places of other records.
+func TestTrailsThatMakeNoSense(t *testing.T) {
+	written := func(kind, step uint64) []byte {
+		b := []byte{10, 40, 1, 1, 'c'} // above 10 up to 40, one list, of cluster c
+		b = append(binary.AppendUvarint(b, kind), 1, 'g')
+		b = append(b, 2, 5) // two records, the first at 15
+		return binary.AppendUvarint(b, step)
+	}
+	trail, err := projection.LoadTrail(written(0, 3))
+	require.NoError(t, err)
+	require.Equal(t, []uint64{15, 18}, trail.Of("c", "g").Group)
+	for kind, step := range map[uint64]uint64{0: math.MaxUint64 - 1, 1: 0, 2: 26, 3: 3, 256: 3, 1 << 40: 3} {
+		_, err := projection.LoadTrail(written(kind, step))
+		require.ErrorIs(t, err, ledger.ErrDamaged, "kind %d, step %d", kind, step)
+	}
+}
+
 // Whatever is in an object, it is read or refused.
 func FuzzLoadTrail(f *testing.F) {
 	f.Add(trailOf(10, 30).Append(nil))
 	f.Add([]byte{})
+	f.Add(binary.AppendUvarint([]byte{10, 40, 1, 1, 'c', 0, 1, 'g', 2, 5}, math.MaxUint64-1))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		trail, err := projection.LoadTrail(b)
 		if err != nil {

@@ -69,7 +69,9 @@ func (s *Snapshots) passage(ctx context.Context, r Reader, after uint64, sc Scop
 		}
 		if ctx.Err() == nil {
 			s.logger.Warn("the list of events of a snapshot is not used", "snapshot", k.ID(), "err", err)
-			k.unlisted.Store(true)
+			if unusable(err) {
+				k.unlisted.Store(true)
+			}
 		}
 	}
 	if s.trail != nil {
@@ -142,10 +144,10 @@ func (s *Snapshots) readList(ctx context.Context, k *known) (*projection.Trail, 
 	}
 	t, err := projection.LoadTrail(b)
 	if err != nil {
-		return nil, fmt.Errorf("part %s: %w", eventsPart, err)
+		return nil, fmt.Errorf("%w: part %s: %w", errUnusable, eventsPart, err)
 	}
 	if after, to := t.Range(); after != k.EventsAfter || to != k.Seq {
-		return nil, fmt.Errorf("part %s covers sequences above %d up to %d", eventsPart, after, to)
+		return nil, fmt.Errorf("%w: part %s covers sequences above %d up to %d", errUnusable, eventsPart, after, to)
 	}
 	return t, nil
 }

@@ -40,5 +40,17 @@ func TestREP03ListOfASnapshotOfRecordsThatAreLost(t *testing.T) {
 			require.Equal(t, promised(want, "c", group), promised(got, "c", group), "%s at %s", group, p)
 		}
 	}
-	require.Contains(t, k.warned.String(), "the list of events of a snapshot is not used")
+	require.Contains(t, k.warned.String(), "the log has lost its end since")
+
+	// It goes on with snapshots of what there is now.
+	require.True(t, k.snapshots.Due(time.UnixMilli(100).Add(time.Hour), uint64(len(other)), 100))
+	k.take(t, time.UnixMilli(300))
+	require.Equal(t, uint64(170), k.snapshots.List()[0].Seq)
+	for g := range 10 {
+		group := fmt.Sprint("group-", g)
+		got, err := k.snapshots.StateAt(t.Context(), k.log, replay.Point{}, replay.OfGroup("c", group))
+		require.NoError(t, err)
+		want := stateAt(t, k.log, replay.Point{}, replay.OfGroup("c", group))
+		require.Equal(t, promised(want, "c", group), promised(got, "c", group), group)
+	}
 }

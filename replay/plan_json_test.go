@@ -3,6 +3,7 @@ package replay_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -198,4 +199,34 @@ func TestPlanFactsOfTheLedger(t *testing.T) {
 	requireSteps(t, p, brief{action: replay.ActionSet, target: 100, meta: "m"},
 		brief{action: replay.ActionKeep})
 	require.Nil(t, p.Groups[0].Steps[1].Log)
+}
+
+// A plan for 100,000 partitions is stored packed: its JSON is five times what can be stored at once.
+func TestPlanOf100000Partitions(t *testing.T) {
+	var log memory
+	p := everything(t)
+	g := &p.Groups[0]
+	for n := range int32(100_000) {
+		at := int64(n) * 1_000_003
+		g.Steps = append(g.Steps, replay.Step{
+			Topic: fmt.Sprintf("payments.orders.region-%03d.v2", n/100), TopicID: topicT, Partition: 10 + n%100,
+			Current: projection.Value{At: at + int64(n%977), Exists: true}, Target: projection.Value{At: at, Exists: true},
+			Log: &replay.Bounds{Start: at / 2, LastStable: at + 2000, End: at + 2000}, Action: replay.ActionSet,
+		})
+	}
+	p.Seal(nil)
+	b, err := p.MarshalJSON()
+	require.NoError(t, err)
+	require.Greater(t, len(b), 32<<20)
+	ev, err := p.Event(replay.By{Actor: "kim"})
+	require.NoError(t, err)
+	require.Less(t, len(ev.Operation.Body), 8<<20)
+	log.add(0, ev)
+	found, err := replay.FindPlan(t.Context(), log, "c", p.ID)
+	require.NoError(t, err)
+	require.Equal(t, p, found.Plan)
+
+	log[0].Event.Operation.Body = ev.Operation.Body[:len(ev.Operation.Body)/2]
+	_, err = replay.FindPlan(t.Context(), log, "c", p.ID)
+	require.ErrorIs(t, err, replay.ErrPlanFile)
 }

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,17 +141,7 @@ func (s *Snapshots) add(m Manifest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known = append(s.known, &known{Manifest: m})
-	slices.SortFunc(s.known, func(a, b *known) int { return compareSeq(a.Seq, b.Seq) })
-}
-
-func compareSeq(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	slices.SortFunc(s.known, func(a, b *known) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
 // forget takes a snapshot out of use. What is stored of it stays.

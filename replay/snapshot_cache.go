@@ -13,12 +13,12 @@ const cachedBytes = 64 << 20
 // night asks about others. What it holds is never written to.
 type recent[V any] struct {
 	mu    sync.Mutex
-	held  map[string]held[V]
+	held  map[string]cached[V]
 	order []string // the one that was used last is last
 	bytes int
 }
 
-type held[V any] struct {
+type cached[V any] struct {
 	value V
 	bytes int
 }
@@ -47,9 +47,9 @@ func (c *recent[V]) put(key string, value V, bytes int) {
 		return
 	}
 	if c.held == nil {
-		c.held = map[string]held[V]{}
+		c.held = map[string]cached[V]{}
 	}
-	c.held[key] = held[V]{value, bytes}
+	c.held[key] = cached[V]{value, bytes}
 	c.order = append(c.order, key)
 	c.bytes += bytes
 	for c.bytes > cachedBytes {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -19,8 +20,9 @@ func (s *Snapshots) Newest(ctx context.Context, r Reader) (*projection.State, *p
 	if err != nil {
 		return nil, nil, false, fmt.Errorf("newest snapshot: %w", err)
 	}
+	s.forgetAhead(last)
 	var in *projection.Incidents
-	st, ok, err := s.first(ctx, Point{}, last, func(k *known) (*projection.State, error) {
+	st, ok, err := s.newestServing(ctx, Point{}, last, func(k *known) (*projection.State, error) {
 		st, err := s.load(ctx, r, k, &Scope{})
 		if err == nil {
 			in, err = s.incidents(ctx, k)
@@ -28,6 +30,17 @@ func (s *Snapshots) Newest(ctx context.Context, r Reader) (*projection.State, *p
 		return st, err
 	})
 	return st, in, ok, err
+}
+
+// forgetAhead forgets the snapshots of records that the log has lost with its end: until it has come
+// as far again, none would be due.
+func (s *Snapshots) forgetAhead(last uint64) {
+	for _, m := range s.List() {
+		if m.Seq > last {
+			s.logger.Warn("snapshot is not used: the log has lost its end since", "snapshot", m.ID(), "last", last)
+			s.forget(m.ID())
+		}
+	}
 }
 
 // incidents reads the incidents of a snapshot. One without is taken for one that knows of none.
@@ -42,7 +55,7 @@ func (s *Snapshots) incidents(ctx context.Context, k *known) (*projection.Incide
 	}
 	in, err := projection.LoadIncidents(p)
 	if err != nil {
-		return nil, fmt.Errorf("part %s: %w", incidentsPart, err)
+		return nil, fmt.Errorf("%w: part %s: %w", errUnusable, incidentsPart, err)
 	}
 	return in, nil
 }
@@ -51,12 +64,20 @@ func (s *Snapshots) incidents(ctx context.Context, k *known) (*projection.Incide
 // point: nothing in it is later than the point. A narrow scope is widened to the topics that its
 // group has offsets in there.
 func (s *Snapshots) start(ctx context.Context, r Reader, p Point, end uint64, sc *Scope) (*projection.State, bool, error) {
-	return s.first(ctx, p, end, func(k *known) (*projection.State, error) { return s.load(ctx, r, k, sc) })
+	return s.newestServing(ctx, p, end, func(k *known) (*projection.State, error) { return s.load(ctx, r, k, sc) })
 }
 
-// first loads the newest snapshot that serves. One that turns out not to be usable is passed over
-// with a warning, and forgotten.
-func (s *Snapshots) first(ctx context.Context, p Point, end uint64, load func(*known) (*projection.State, error)) (*projection.State, bool, error) {
+// errUnusable is a snapshot that can never be used. Whatever else goes wrong with one may pass.
+var errUnusable = errors.New("it cannot be used")
+
+// unusable reports whether an error proves that a snapshot, or its list, can never be used.
+func unusable(err error) bool {
+	return errors.Is(err, errUnusable) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, ledger.ErrDamaged)
+}
+
+// newestServing loads the newest snapshot that serves. One that cannot be read is passed over with
+// a warning, and forgotten if it can never be used.
+func (s *Snapshots) newestServing(ctx context.Context, p Point, end uint64, load func(*known) (*projection.State, error)) (*projection.State, bool, error) {
 	if s == nil {
 		return nil, false, nil
 	}
@@ -76,7 +97,9 @@ func (s *Snapshots) first(ctx context.Context, p Point, end uint64, load func(*k
 		}
 		if _, gone := s.Find(k.ID()); gone == nil { // else it was deleted meanwhile
 			s.logger.Warn("snapshot is not used", "snapshot", k.ID(), "err", err)
-			s.forget(k.ID())
+			if unusable(err) {
+				s.forget(k.ID())
+			}
 		}
 	}
 	return nil, false, nil
@@ -88,19 +111,19 @@ func (s *Snapshots) load(ctx context.Context, r Reader, k *known, sc *Scope) (*p
 		return nil, err
 	}
 	l := projection.NewLoader(k.Seq, k.Appended, k.Latest())
-	if err := s.take(ctx, l, k, *sc, func(name string) bool { return !ofTopics(name) && sc.needs(name) }); err != nil {
+	if err := s.loadParts(ctx, l, k, *sc, func(name string) bool { return !ofTopics(name) && sc.needs(name) }); err != nil {
 		return nil, err
 	}
 	// Which topics are needed, the group tells.
 	sc.widen(l.State())
-	if err := s.take(ctx, l, k, *sc, func(name string) bool { return ofTopics(name) && sc.needs(name) }); err != nil {
+	if err := s.loadParts(ctx, l, k, *sc, func(name string) bool { return ofTopics(name) && sc.needs(name) }); err != nil {
 		return nil, err
 	}
 	return l.State(), nil
 }
 
-// take reads those parts of a snapshot that are wanted.
-func (s *Snapshots) take(ctx context.Context, l *projection.Loader, k *known, sc Scope, wanted func(name string) bool) error {
+// loadParts reads those parts of a snapshot that are wanted.
+func (s *Snapshots) loadParts(ctx context.Context, l *projection.Loader, k *known, sc Scope, wanted func(name string) bool) error {
 	var rows []ManifestRow
 	for _, row := range k.Parts {
 		if wanted(row.Name) {
@@ -121,7 +144,7 @@ func (s *Snapshots) take(ctx context.Context, l *projection.Loader, k *known, sc
 	}
 	for i, p := range parts {
 		if err := p.load(l, rows[i].Name, sc); err != nil {
-			return fmt.Errorf("part %s: %w", rows[i].Name, err)
+			return fmt.Errorf("%w: part %s: %w", errUnusable, rows[i].Name, err)
 		}
 	}
 	return nil
@@ -136,7 +159,7 @@ func (s *Snapshots) check(ctx context.Context, r Reader, k *known) error {
 	if checked {
 		return nil
 	}
-	err := errors.New("the log does not have the record that it ends with")
+	err := fmt.Errorf("%w: the log does not have the record that it ends with", errUnusable)
 	for rec, e := range r.Read(ctx, k.Seq, k.Seq, ledger.Filter{}) {
 		switch {
 		case e != nil:
@@ -144,8 +167,8 @@ func (s *Snapshots) check(ctx context.Context, r Reader, k *known) error {
 		case rec.Appended.Equal(k.Appended):
 			err = nil
 		default:
-			err = fmt.Errorf("it ends with a record stored at %s, and record %d of the log was at %s: the log has lost its end since",
-				k.Appended.Format(timeFormat), k.Seq, rec.Appended.Format(timeFormat))
+			err = fmt.Errorf("%w: it ends with a record stored at %s, and record %d of the log was at %s: the log has lost its end since",
+				errUnusable, k.Appended.Format(timeFormat), k.Seq, rec.Appended.Format(timeFormat))
 		}
 	}
 	if err == nil {
@@ -179,11 +202,11 @@ func (s *Snapshots) read(ctx context.Context, id string, row ManifestRow) (part,
 		return nil, fmt.Errorf("part %s: %w", row.Name, err)
 	}
 	if len(b) != row.Bytes || digest(b) != row.SHA256 {
-		return nil, fmt.Errorf("part %s is damaged: its %d bytes do not have the digest in the manifest", row.Name, len(b))
+		return nil, fmt.Errorf("%w: part %s is damaged: its %d bytes do not have the digest in the manifest", errUnusable, row.Name, len(b))
 	}
 	p, err := unpacker.DecodeAll(b, nil)
 	if err != nil {
-		return nil, fmt.Errorf("part %s: %w", row.Name, err)
+		return nil, fmt.Errorf("%w: part %s: %w", errUnusable, row.Name, err)
 	}
 	return p, nil
 }

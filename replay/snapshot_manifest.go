@@ -113,5 +113,12 @@ func decodeManifest(b []byte) (Manifest, error) {
 	if _, err := dec.Token(); err != io.EOF || m.Seq == 0 {
 		return Manifest{}, fmt.Errorf("its manifest makes no sense: sequence %d", m.Seq)
 	}
+	before := ""
+	for _, row := range m.Parts {
+		if !isPart(row.Name) || row.Name <= before {
+			return Manifest{}, fmt.Errorf("its manifest makes no sense: part %q behind %q", row.Name, before)
+		}
+		before = row.Name
+	}
 	return m, nil
 }

@@ -6,6 +6,8 @@ import (
 	"hash/fnv"
 	"iter"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -139,6 +141,19 @@ func (sc Scope) needs(name string) bool {
 		return !sc.ofGroup || name == groupPart(sc.cluster, sc.group)
 	}
 	return true
+}
+
+// isPart reports whether a name is that of a part.
+func isPart(name string) bool {
+	switch {
+	case name == capturePart, name == incidentsPart, name == eventsPart:
+		return true
+	case strings.HasPrefix(name, "t"):
+		return slices.Contains(topicsParts, name)
+	}
+	group, ok := strings.CutPrefix(name, "g")
+	n, err := strconv.ParseUint(group, 16, 8)
+	return ok && err == nil && group == fmt.Sprintf("%02x", n)
 }
 
 // ofTopics reports whether a part is one of topics.

@@ -33,8 +33,8 @@ import (
 type objects struct {
 	mu  sync.Mutex
 	all map[string][]byte
-	// fail, if set, says that an object cannot be written.
-	fail func(name string) error
+	// fail, if set, says that an object cannot be written; failRead that one cannot be read.
+	fail, failRead func(name string) error
 }
 
 func newObjects() *objects { return &objects{all: map[string][]byte{}} }
@@ -54,6 +54,11 @@ func (o *objects) Put(_ context.Context, name string, data []byte) error {
 func (o *objects) Get(_ context.Context, name string) ([]byte, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.failRead != nil {
+		if err := o.failRead(name); err != nil {
+			return nil, err
+		}
+	}
 	b, ok := o.all[name]
 	if !ok {
 		return nil, fs.ErrNotExist
@@ -211,6 +216,9 @@ func TestREP02SnapshotOfAnotherShape(t *testing.T) {
 		"missing part":                 {func(o *objects, m replay.Manifest) { delete(o.all, m.ID()+"/t3") }, "not exist"},
 		"incidents":                    {func(o *objects, m replay.Manifest) { o.all[m.ID()+"/incidents"] = o.all[m.ID()+"/capture"] }, "incidents is damaged"},
 		"no manifest":                  {func(o *objects, m replay.Manifest) { delete(o.all, m.ID()+"/manifest") }, "half-written"},
+		"part without a name":          {func(o *objects, m replay.Manifest) { resign(o, m.ID(), replacing(`"name":"t3"`, `"name":""`)) }, "makes no sense"},
+		"part that there is not":       {func(o *objects, m replay.Manifest) { resign(o, m.ID(), replacing(`"name":"t3"`, `"name":"tq"`)) }, "makes no sense"},
+		"part twice":                   {func(o *objects, m replay.Manifest) { resign(o, m.ID(), replacing(`"name":"t3"`, `"name":"t2"`)) }, "makes no sense"},
 		"manifest of another":          {func(o *objects, m replay.Manifest) { o.all[m.ID()+"/manifest"] = o.all["s100/manifest"] }, "is that of s100"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -448,8 +456,11 @@ func TestOneSnapshotOfOneState(t *testing.T) {
 		g.Go(func() error {
 			for range 20 {
 				st, err := s.StateAt(context.Background(), log, replay.Point{}, replay.OfGroup("c", "g"))
-				if err != nil || st.Seq() != 200 {
-					return fmt.Errorf("at %d: %w", st.Seq(), err)
+				if err != nil {
+					return err
+				}
+				if st.Seq() != 200 {
+					return fmt.Errorf("the state is at %d", st.Seq())
 				}
 			}
 			return nil

@@ -1,0 +1,71 @@
+package replay_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/offsetledger/offsetledger/ledger"
+	"github.com/offsetledger/offsetledger/replay"
+)
+
+// outage is a log that cannot be read for a while.
+type outage struct {
+	memory
+	err error
+}
+
+func (o *outage) Read(ctx context.Context, from, to uint64, f ledger.Filter) iter.Seq2[ledger.Record, error] {
+	if o.err == nil {
+		return o.memory.Read(ctx, from, to, f)
+	}
+	return func(yield func(ledger.Record, error) bool) { yield(ledger.Record{}, o.err) }
+}
+
+// A store or a log that cannot be read for a moment proves nothing about the snapshots: they are
+// passed over then, and used again as soon as they can be read.
+func TestASnapshotThatCannotBeReadForAMomentIsUsedAgain(t *testing.T) {
+	log := twoHundred()
+	for i := range log {
+		log[i].Event.Group = fmt.Sprint("group-", i%10)
+	}
+	k := keep(t, log)
+	for _, n := range []int{100, 200} {
+		k.follow(t, n)
+		k.take(t, time.UnixMilli(int64(n)))
+	}
+	k.restart(t)
+	before := k.snapshots.List()
+	require.Len(t, before, 2)
+	group := replay.OfGroup("c", "group-3")
+	want := promised(stateAt(t, log, replay.Point{Seq: 150}, group), "c", "group-3")
+	requireAnswer := func(r replay.Reader) {
+		st, err := k.snapshots.StateAt(t.Context(), r, replay.Point{Seq: 150}, group)
+		require.NoError(t, err)
+		require.Equal(t, want, promised(st, "c", "group-3"))
+		require.Equal(t, before, k.snapshots.List())
+	}
+	trouble := errors.New("the store does not answer")
+	k.store.failRead = func(string) error { return trouble }
+	requireAnswer(log)
+	require.Contains(t, k.warned.String(), trouble.Error())
+	k.store.failRead = nil
+	k.warned.Reset()
+	requireAnswer(log)
+	require.Empty(t, k.warned.String())
+
+	k.restart(t)
+	k.warned.Reset()
+	away := &outage{memory: log, err: errors.New("the log does not answer")}
+	requireAnswer(away) // of records that are picked
+	require.Contains(t, k.warned.String(), away.err.Error())
+	away.err = nil
+	k.warned.Reset()
+	requireAnswer(away)
+	require.Empty(t, k.warned.String())
+}
