@@ -224,7 +224,7 @@ func TestPlanOf100000Partitions(t *testing.T) {
 	log.add(0, ev)
 	found, err := replay.FindPlan(t.Context(), log, "c", p.ID)
 	require.NoError(t, err)
-	require.Equal(t, p, found.Plan)
+	require.Equal(t, p.Digest, found.Plan.Digest)
 
 	log[0].Event.Operation.Body = ev.Operation.Body[:len(ev.Operation.Body)/2]
 	_, err = replay.FindPlan(t.Context(), log, "c", p.ID)

@@ -1,9 +1,7 @@
 package api_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -182,26 +180,4 @@ func TestPlanRequestsThatAreRefused(t *testing.T) {
 	list, err := d.Plans(t.Context(), api.Query{})
 	require.NoError(t, err)
 	require.Empty(t, list.Rows, "nothing of that was stored")
-}
-
-// A plan whose JSON does not fit into one event is stored in parts, and comes back whole.
-func TestPlanLargerThanOneEvent(t *testing.T) {
-	d := planner(t, nil)
-	facts := nightFacts()
-	facts.Topics[0].Partitions, facts.Groups[0].Rows = nil, nil
-	for n := range int32(4000) {
-		facts.Groups[0].Rows = append(facts.Groups[0].Rows, ledger.Offset{Topic: "orders", Partition: n, At: 9})
-		facts.Topics[0].Partitions = append(facts.Topics[0].Partitions, replay.PartitionFacts{Partition: n, Log: &replay.Bounds{End: 10, LastStable: 10}})
-	}
-	p, err := d.Plan(t.Context(), api.PlanRequest{Command: replay.CommandReset, Groups: []api.Text{"billing"}, To: "earliest", AllTopics: true, Facts: &facts})
-	require.NoError(t, err)
-	require.Equal(t, 4000, p.Sums().Set)
-	b, err := json.Marshal(p)
-	require.NoError(t, err)
-	require.Greater(t, len(b), 1<<20)
-	again, err := d.ShowPlan(t.Context(), api.Query{ID: p.ID})
-	require.NoError(t, err)
-	c, err := json.Marshal(again)
-	require.NoError(t, err)
-	require.True(t, bytes.Equal(b, c))
 }

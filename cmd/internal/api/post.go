@@ -13,8 +13,9 @@ import (
 	"syscall"
 )
 
-// mostPosted is how many bytes the body of a request can have.
-const mostPosted = 32 << 20
+// mostPosted is how many bytes the body of a request can have: what Kafka says of 100,000
+// partitions with long names is about 40 MB.
+const mostPosted = 128 << 20
 
 // posted reads the body of a request that is to change something. It has to be JSON, which no
 // form of a web page can send, and must not come from another origin.
