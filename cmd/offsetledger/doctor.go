@@ -236,7 +236,7 @@ func (a *app) checkLedger(ctx context.Context, d *diagnosis) error {
 		return err
 	}
 	if d.Kafka != nil && w.url == "" && !holdsLedger(w.dir) {
-		a.note("note: there is no ledger in %s yet: offsetledger serve makes one", w.dir)
+		a.note("note: there is no ledger in %s yet: %s makes one", w.dir, a.retyped("offsetledger serve"))
 		return nil
 	}
 	l, err := ledgerChecks(ctx, w)

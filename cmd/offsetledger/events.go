@@ -139,6 +139,9 @@ func (a *app) streamEvents(ctx context.Context, src *source, q api.Query) error 
 	}
 	defer stream.Close()
 	a.coverageNote(&stream.Envelope)
+	if q.Follow {
+		a.followNote(src, &stream.Envelope)
+	}
 	out := newRowWriter(a, eventColumns(), api.EventRow{})
 	for row, err := range stream.Rows() {
 		switch {

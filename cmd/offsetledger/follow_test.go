@@ -66,6 +66,32 @@ func TestHistoryFollows(t *testing.T) {
 		require.False(t, lines.Scan(), lines.Text())
 		require.Equal(t, exitInterrupted, <-code)
 		require.NotContains(t, stderr.String(), "error")
+		require.Contains(t, stderr.String(), "note: prod: the daemon does not capture yet: nothing comes until it does\n")
+		require.Contains(t, stderr.String(), "prod  following, until Ctrl-C\n")
+	}
+}
+
+// Whoever follows a ledger that no daemon has is told that nothing will come.
+func TestFollowingWhereNothingCaptures(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "night")
+	writeLedger(t, "night", dir)
+	for _, command := range []string{"history", "events"} {
+		r, w := io.Pipe()
+		a, stderr := program(t, w)
+		ctx, interrupt := context.WithCancel(t.Context())
+		code := make(chan int, 1)
+		go func() {
+			code <- a.execute(ctx, []string{command, "billing", "-f", "-o", "jsonl", "--limit", "1", "--data-dir", dir})
+			w.Close()
+		}()
+		lines := bufio.NewScanner(r)
+		require.True(t, lines.Scan())
+		interrupt()
+		for lines.Scan() { // the rest of the event
+		}
+		require.Equal(t, exitInterrupted, <-code)
+		require.Contains(t, stderr.String(), "note: prod: nothing captures into this ledger, and no daemon can while this command has it open: nothing will come\n")
+		require.NotContains(t, stderr.String(), "following", "programs are told what is wrong, and no more")
 	}
 }
 

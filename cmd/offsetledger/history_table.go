@@ -133,6 +133,9 @@ func (a *app) streamHistory(ctx context.Context, src *source, q api.Query, perRo
 	}
 	defer stream.Close()
 	a.coverageNote(&stream.Envelope)
+	if q.Follow {
+		a.followNote(src, &stream.Envelope)
+	}
 	out := newRowWriter(a, historyColumns(q.Group == nil, perRow), api.ChangeRow{})
 	var event []api.ChangeRow
 	line := func() {

@@ -107,6 +107,20 @@ func (a *app) coverageNote(e *api.Envelope) {
 	a.note("note: %s: history of %s may be missing from %s to %s (%s)%s", cluster, of, g.From, g.To, g.Cause, more)
 }
 
+// followNote says what is followed, and if nothing will come of it.
+func (a *app) followNote(src *source, e *api.Envelope) {
+	cluster := clusterName(e.Cluster)
+	switch {
+	case src.alone:
+		a.note("note: %s: nothing captures into this ledger, and no daemon can while this command has it open: nothing will come", cluster)
+	case e.Coverage.BehindSeconds == nil && e.Coverage.Problem == "":
+		a.note("note: %s: the daemon does not capture yet: nothing comes until it does", cluster)
+	}
+	if a.text() {
+		a.note("%s  following, until Ctrl-C", cluster)
+	}
+}
+
 // completeness says in a few words how much the history can be relied on. Of the reasons why it
 // is not complete, all but the one told here have a note of their own: see coverageNote.
 func (a *app) completeness(c *api.Coverage) string {

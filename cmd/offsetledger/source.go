@@ -31,6 +31,7 @@ const (
 type source struct {
 	*api.Client
 	close func() error
+	alone bool // this process has the ledger open, so no daemon has
 }
 
 // sourceFlags adds the flags that say where answers come from.
@@ -113,7 +114,7 @@ func (a *app) open(ctx context.Context) (*source, error) {
 		return nil, err
 	}
 	h := api.NewHandler(api.Config{Log: l.log, View: l.view, Snapshots: l.snapshots, Append: appender(l.log), Writes: recordOnly(l.log), Ledger: ledgerReport(l.log), Now: a.now})
-	return &source{Client: &api.Client{URL: "http://" + localName, Transport: api.Local(h)}, close: l.close}, nil
+	return &source{Client: &api.Client{URL: "http://" + localName, Transport: api.Local(h)}, close: l.close, alone: true}, nil
 }
 
 func daemon(url string) *source {

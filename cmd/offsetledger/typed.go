@@ -45,6 +45,23 @@ func (a *app) typed(words ...string) string {
 	return strings.Join(line, " ")
 }
 
+// named is a command that an error from elsewhere offers: whoever made it does not know how this
+// process was called.
+var named = regexp.MustCompile(`\boffsetledger (serve|(?:restore|reset|snapshot) [a-z]+(?: [pr][0-9a-f]{5,})?)`)
+
+// retyped spells the commands in such a text as they can be typed.
+func (a *app) retyped(text string) string {
+	return named.ReplaceAllStringFunc(text, func(command string) string {
+		words := strings.Fields(command)[1:]
+		if words[0] != "serve" {
+			return a.typed(words...)
+		}
+		daemon := *a
+		daemon.apiURL = "" // it is what listens there
+		return daemon.typed(words...)
+	})
+}
+
 // typedWrite spells a command that writes to Kafka as typed does, from where this one was told that
 // Kafka is.
 func (a *app) typedWrite(k config.Flags, words ...string) string {

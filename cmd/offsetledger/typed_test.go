@@ -44,3 +44,18 @@ func TestCommandsAreOfferedAsTheyMustBeTyped(t *testing.T) {
 		a.typedWrite(config.Flags{BootstrapServers: "a:1, b:2", CommandConfig: "/etc/kafka.properties"}, "restore", "undo", "r91c2d0"))
 	require.Equal(t, "ol restore undo r91c2d0", a.typedWrite(config.Flags{}, "restore", "undo", "r91c2d0"))
 }
+
+// What an error from elsewhere offers to type is spelled as this process was called, and asks where
+// this one asked.
+func TestCommandsInErrorsAreRetyped(t *testing.T) {
+	a := &app{program: fromSource, apiURL: "http://h:1", cluster: "prod"}
+	for text, want := range map[string]string{
+		"finish it first: offsetledger restore apply p7f3a1": "finish it first: go run ./cmd/offsetledger restore apply p7f3a1 --api http://h:1 --cluster prod",
+		"offsetledger restore approve p7f3a1, within 24h":    "go run ./cmd/offsetledger restore approve p7f3a1 --api http://h:1 --cluster prod, within 24h",
+		"offsetledger snapshot list shows those that can":    "go run ./cmd/offsetledger snapshot list --api http://h:1 --cluster prod shows those that can",
+		"start one with offsetledger serve, or not":          "start one with go run ./cmd/offsetledger serve --cluster prod, or not",
+		"the directory offsetledger is no ledger":            "the directory offsetledger is no ledger",
+	} {
+		require.Equal(t, want, a.retyped(text))
+	}
+}
