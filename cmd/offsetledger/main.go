@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -21,7 +22,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A reader that has seen enough ends the output, and nothing else: see run.
 	signal.Ignore(syscall.SIGPIPE)
+	spare := spareMemory(os.Getenv, containerLimit)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+	runtime.KeepAlive(spare)
 	stop()
 	os.Exit(code)
 }
