@@ -151,7 +151,11 @@ func (a *app) restoreListCommand() *cobra.Command {
 				a.note("no plan was made in %s", clusterName(answer.Cluster))
 				return nil
 			}
-			return printRows(a, answer.Rows, a.plansTable(answer.Rows))
+			if err := printRows(a, answer.Rows, a.plansTable(answer.Rows)); err != nil || !a.text() {
+				return err
+			}
+			a.note("%s  %s", clusterName(answer.Cluster), count(len(answer.Rows), "plan"))
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&applied, "applied", false, "what was carried out, by the ids that undo and watch take")

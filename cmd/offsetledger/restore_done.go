@@ -33,7 +33,11 @@ func (a *app) listRestores(ctx context.Context, src *source) error {
 		t.Row(r.ID, a.clock(r.Time, seconds), r.Plan, r.State, strconv.Itoa(r.Written), strconv.Itoa(r.Deleted), strconv.Itoa(r.Refused),
 			cellOf(r.Actor), cellOf(r.Reason))
 	}
-	return printRows(a, answer.Rows, t)
+	if err := printRows(a, answer.Rows, t); err != nil || !a.text() {
+		return err
+	}
+	a.note("%s  %s", clusterName(answer.Cluster), count(len(answer.Rows), "restore"))
+	return nil
 }
 
 // findRestore finds a restore by its id, and the plan that it carried out.
