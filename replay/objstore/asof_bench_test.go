@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -30,7 +31,11 @@ type writer struct {
 	random *rand.Rand
 	n      int64 // batches so far
 	at     [1000][100]int64
+	large  [largeGroup]int64
 }
+
+// largeGroup is how many partitions a group has that is as large as they come.
+const largeGroup = 100_000
 
 const asOfBegin = 1767225600000 // milliseconds, of the first batch
 
@@ -52,8 +57,31 @@ func (w *writer) store(ctx context.Context, commits, rows int64) error {
 		}
 		events = append(events, ev)
 	}
+	return w.append(ctx, events)
+}
+
+// storeLarge stores a batch in which the large group commits everything that it has.
+func (w *writer) storeLarge(ctx context.Context) error {
+	const rows = 1000
+	var events []ledger.Event
+	for i := range int64(largeGroup / rows) {
+		position, at := w.n*10_000+i*rows, ledger.AtMillis(w.now()+i)
+		ev := ledger.Event{ID: uuid.Must(uuid.NewV7()), Kind: ledger.KindCommitted, Cluster: "prod", Group: "large", Time: at,
+			Source: ledger.Source{Kind: ledger.SourceTail, Partition: 3, Offset: position}}
+		for p := i * rows; p < (i+1)*rows; p++ {
+			w.large[p] += w.random.Int64N(2000)
+			ev.Offsets = append(ev.Offsets, ledger.Offset{Topic: "large", TopicID: w.topic, Partition: int32(p), LeaderEpoch: ledger.EpochOf(3), At: w.large[p],
+				CommitTime: at, Effective: at, SourceOffset: position + p%rows})
+		}
+		events = append(events, ev)
+	}
+	return w.append(ctx, events)
+}
+
+// append stores a batch and its cursor.
+func (w *writer) append(ctx context.Context, events []ledger.Event) error {
 	w.n++
-	through := ledger.AtMillis(now + 1000)
+	through := ledger.AtMillis(w.now())
 	events = append(events, ledger.Event{ID: uuid.Must(uuid.NewV7()), Kind: ledger.KindCursor, Cluster: "prod", Time: through, Source: ledger.Source{Kind: ledger.SourceTail},
 		Cursor: &ledger.Cursor{Shard: ledger.CursorShardAll, Complete: true, Lines: []ledger.SourceLine{{Partition: 3, Next: w.n * 10_000, MaxEffective: through, CompleteThrough: through}}}})
 	_, err := w.log.Append(ctx, events)
@@ -80,7 +108,8 @@ func (d *daemon) keep(b *testing.B, now int64) {
 
 // BenchmarkAsOf asks where a group was at a moment of the last 20 million offsets, of which the
 // snapshots exist that a daemon would have taken, while commits go on; first with nothing in memory,
-// then back to back. Beside it, where everything was: 100,000 partitions.
+// then back to back. Beside it, where everything was, and where one group of 100,000 partitions was.
+// Of its memory the process spares as much as the daemon does.
 //
 //	go test ./replay/objstore -run '^$' -bench AsOf -benchtime 2000x
 //
@@ -90,6 +119,8 @@ func BenchmarkAsOf(b *testing.B) {
 	if n, err := strconv.Atoi(os.Getenv("OFFSETLEDGER_BENCH_OFFSETS")); err == nil {
 		offsets = n
 	}
+	spare := make([]byte, 512<<20)
+	defer runtime.KeepAlive(spare)
 	nc := connect(b)
 	log, err := stream.Create(b.Context(), nc, stream.Config{})
 	require.NoError(b, err)
@@ -130,12 +161,15 @@ func BenchmarkAsOf(b *testing.B) {
 	for range 40 {
 		cold = append(cold, ask(fresh()))
 	}
-	g.Go(func() error { // 2,000 commits a second, a hundred at a time
-		for tick := time.NewTicker(50 * time.Millisecond); ; {
+	committing, stopCommits := context.WithCancel(following)
+	var commits errgroup.Group
+	commits.Go(func() error { // 2,000 commits a second, a hundred at a time
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
 			select {
 			case <-tick.C:
-			case <-following.Done():
-				tick.Stop()
+			case <-committing.Done():
 				return nil
 			}
 			if err := w.store(following, 100, 1); err != nil {
@@ -150,14 +184,30 @@ func BenchmarkAsOf(b *testing.B) {
 	for b.Loop() {
 		took = append(took, ask(d.snapshots))
 	}
-	var all []time.Duration
-	for range 5 {
-		began := time.Now()
-		at := ledger.AtMillis(asOfBegin + random.Int64N(last-asOfBegin))
-		_, err := d.snapshots.StateAt(b.Context(), log, replay.Point{Time: at}, replay.OfCluster("prod"))
-		require.NoError(b, err)
-		all = append(all, time.Since(began))
+	whole := func(sc replay.Scope, from, to int64) (took []time.Duration) {
+		for range 5 {
+			began := time.Now()
+			at := ledger.AtMillis(from + random.Int64N(to-from))
+			st, err := d.snapshots.StateAt(b.Context(), log, replay.Point{Time: at}, sc)
+			require.NoError(b, err)
+			took = append(took, time.Since(began))
+			require.Positive(b, st.Size())
+		}
+		return took
 	}
+	all := whole(replay.OfCluster("prod"), asOfBegin+2000, last)
+	stopCommits()
+	require.NoError(b, commits.Wait())
+	for range 10 {
+		require.NoError(b, w.storeLarge(b.Context()))
+	}
+	large := w.now()
+	d.keep(b, large)
+	for range 10 {
+		require.NoError(b, w.storeLarge(b.Context()))
+	}
+	d.keep(b, w.now())
+	of := whole(replay.OfGroup("prod", "large"), large, w.now())
 	stop()
 	if err := g.Wait(); !errors.Is(err, context.Canceled) {
 		require.NoError(b, err)
@@ -179,4 +229,5 @@ func BenchmarkAsOf(b *testing.B) {
 	b.ReportMetric(ms(cold, 50), "cold_p50_ms")
 	b.ReportMetric(ms(cold, 95), "cold_p95_ms")
 	b.ReportMetric(ms(all, 50), "100000_partitions_ms")
+	b.ReportMetric(ms(of, 50), "group_of_100000_ms")
 }
