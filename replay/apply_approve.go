@@ -3,7 +3,9 @@ package replay
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/offsetledger/offsetledger/ledger"
@@ -52,9 +54,50 @@ func Approved(ctx context.Context, log Log, p *Plan, by By, at time.Time) error 
 		}
 		own = true
 	}
-	why := fmt.Sprintf("somebody else has to agree first: offsetledger restore approve %s, within %s", p.ID, ApprovalLife)
+	why := fmt.Sprintf("somebody else has to agree first: offsetledger restore approve %s, and within %s offsetledger restore apply %s", p.ID, ApprovalLife, p.ID)
 	if own {
 		why = fmt.Sprintf("%s has agreed to it, and carries it out: %s", ledger.Spell(by.Actor), why)
 	}
 	return &RefusedError{Reasons: []string{why}}
+}
+
+// ApprovedLike returns the newest stored plan that does what p does and that somebody other than
+// who carries it out has agreed to, as [Approved] wants it; nil if there is none.
+func ApprovedLike(ctx context.Context, log Log, p *Plan, by By, at time.Time) (*Plan, error) {
+	var like []*Plan
+	for sp, err := range Plans(ctx, logReader{log, p.Cluster}, p.Cluster) {
+		switch {
+		case errors.Is(err, ErrPlanFile): // of another version, for one
+		case err != nil:
+			return nil, fmt.Errorf("look for an approved plan: %w", err)
+		case sp.Plan.does(p):
+			like = append(like, sp.Plan)
+		}
+	}
+	for _, old := range slices.Backward(like) {
+		err := Approved(ctx, log, old, by, at)
+		if err == nil {
+			return old, nil
+		}
+		if !errors.Is(err, ErrRefused) {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// does reports whether a plan was asked for as another one was, and does the same.
+func (p *Plan) does(other *Plan) bool {
+	if p.Command != other.Command || p.Point != other.Point || p.Incident != other.Incident || p.Rules != other.Rules || len(p.Groups) != len(other.Groups) {
+		return false
+	}
+	for i := range p.Groups {
+		a, b := &p.Groups[i], &other.Groups[i]
+		same := func(a, b Step) bool { return a.Key() == b.Key() }
+		if a.Group != b.Group || !slices.EqualFunc(a.Steps, b.Steps, same) {
+			return false
+		}
+	}
+	_, err := p.Holds(other)
+	return err == nil
 }

@@ -32,20 +32,25 @@ func (s *server) makePlan(w http.ResponseWriter, r *http.Request, body []byte) e
 	if err != nil {
 		return s.planFault(f, err, facts)
 	}
-	if err := s.seal(ctx, f.cluster, p); err != nil {
+	if err := s.storePlan(ctx, p, replay.By{Actor: string(req.Actor), Reason: string(req.Reason)}); err != nil {
 		return err
 	}
-	ev, err := p.Event(replay.By{Actor: string(req.Actor), Reason: string(req.Reason)})
+	return s.writeJSON(w, r, p)
+}
+
+// storePlan seals a plan and stores it.
+func (s *server) storePlan(ctx context.Context, p *replay.Plan, by replay.By) error {
+	if err := s.seal(ctx, p.Cluster, p); err != nil {
+		return err
+	}
+	ev, err := p.Event(by)
 	if err == nil {
 		err = s.Append(ctx, []ledger.Event{ev})
 	}
 	if errors.Is(err, ledger.ErrTooLarge) {
 		return problem(CodeTooLarge, "the plan is too large to be stored at once: plan for fewer groups or partitions")
 	}
-	if err != nil {
-		return err
-	}
-	return s.writeJSON(w, r, p)
+	return err
 }
 
 // seal gives a plan an id that no stored plan has.

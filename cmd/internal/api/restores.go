@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
 	"github.com/offsetledger/offsetledger/replay"
 )
@@ -175,7 +174,8 @@ func (s *server) approve(w http.ResponseWriter, r *http.Request, body []byte) er
 	return s.writeJSON(w, r, Approval{Kind: "approval", Version: Version, Plan: sp.Plan.ID, Digest: sp.Plan.Digest, Actor: req.Actor})
 }
 
-// undo makes the plan that takes a restore back, stores it, and answers with it.
+// undo makes the plan that takes a restore back, stores it, and answers with it. Where somebody else
+// has to agree, one that does the same and was agreed to is the answer.
 func (s *server) undo(w http.ResponseWriter, r *http.Request, body []byte) error {
 	ctx := r.Context()
 	req, f, u, err := s.undone(ctx, body)
@@ -199,14 +199,17 @@ func (s *server) undo(w http.ResponseWriter, r *http.Request, body []byte) error
 	if err != nil {
 		return applyFault(err)
 	}
-	if err := s.seal(ctx, f.cluster, p); err != nil {
-		return err
+	by := replay.By{Actor: string(req.Actor), Reason: string(req.Reason)}
+	if s.needsApproval(f.cluster, p) {
+		agreed, err := replay.ApprovedLike(ctx, s.Writes.Log, p, by, s.Now())
+		if err != nil {
+			return err
+		}
+		if agreed != nil {
+			return s.writeJSON(w, r, agreed)
+		}
 	}
-	ev, err := p.Event(replay.By{Actor: string(req.Actor), Reason: string(req.Reason)})
-	if err == nil {
-		_, err = s.Writes.Log.Append(ctx, []ledger.Event{ev})
-	}
-	if err != nil {
+	if err := s.storePlan(ctx, p, by); err != nil {
 		return err
 	}
 	return s.writeJSON(w, r, p)
@@ -223,7 +226,7 @@ func (s *server) undoInquiry(w http.ResponseWriter, r *http.Request, body []byte
 
 func (s *server) undone(ctx context.Context, body []byte) (*UndoRequest, *frame, *replay.Undo, error) {
 	req := &UndoRequest{}
-	if s.Writes == nil {
+	if s.Writes == nil || s.Append == nil {
 		return nil, nil, nil, problem(CodeReadOnly, "nothing can be written through this ledger")
 	}
 	if err := decodeStrictly(body, req); err != nil {
