@@ -27,10 +27,20 @@ import (
 func ParsePoint(s string, now time.Time) (Point, error) {
 	p, err := parsePoint(s, now)
 	if err != nil {
-		err.Text = s
+		err.hint(pointExamples, now, readsPoint).Text = s
 		return Point{}, err
 	}
 	return p, nil
+}
+
+func readsPoint(s string, now time.Time) *PointError {
+	_, err := parsePoint(s, now)
+	return err
+}
+
+func readsPast(s string, now time.Time) *PointError {
+	_, err := parsePast(s, now)
+	return err
 }
 
 func parsePoint(s string, now time.Time) (Point, *PointError) {
@@ -46,7 +56,7 @@ func parsePoint(s string, now time.Time) (Point, *PointError) {
 		return Point{Checkpoint: rest}, nil
 	case ok && word == "appended":
 		t, err := parsePast(rest, now)
-		return Point{Appended: t}, err
+		return Point{Appended: t}, err.hint(pointExamples, now, readsPast)
 	case ok:
 		return parseSeq(rest, word == "before")
 	}
@@ -90,12 +100,12 @@ func parseMoment(s string, now time.Time) (time.Time, *PointError) {
 		return now.Add(-d), nil
 	}
 	if isDigits(s) {
-		return time.Time{}, pointError("a bare number could be a sequence or a time; write seq:%s or @%s", s, s)
+		return time.Time{}, &PointError{Reason: "a bare number could be a sequence or a time", open: true, meant: []string{"seq:" + s, "@" + s}}
 	}
 	if strings.HasPrefix(s, "+") {
 		return time.Time{}, pointError("%s from now lies in the future; only the past can be read", s[1:])
 	}
-	return time.Time{}, pointError("not a time; write one as 2026-11-30T02:46:00Z, 02:46Z, 2026-11-30, -10m or seq:411")
+	return time.Time{}, &PointError{Reason: "not a time", open: true}
 }
 
 // parseUnix follows the rule that kcl has for @N: the number of digits says the unit.

@@ -26,7 +26,7 @@ import (
 func ParseTarget(s string, now time.Time, zone *time.Location) (Target, error) {
 	t, err := parseTarget(s, now, zone)
 	if err != nil {
-		err.Text = s
+		err.hint(targetExamples, now, func(s string, now time.Time) *PointError { _, err := parseTarget(s, now, zone); return err }).Text = s
 		return Target{}, err
 	}
 	t.Text = t.String()
@@ -50,7 +50,10 @@ func parseTarget(s string, now time.Time, zone *time.Location) (Target, *PointEr
 	}
 	if text, ok := strings.CutPrefix(s, "commit-time:"); ok {
 		at, err := parsePlanTime(text, now, zone)
-		return Target{Kind: TargetPoint, Point: Point{Time: at}}, err
+		return Target{Kind: TargetPoint, Point: Point{Time: at}}, err.hint(pointExamples, now, readsPlanTime(zone))
+	}
+	if strings.HasPrefix(s, "file:") {
+		return Target{}, pointError("a file is read where it lies: the target is its rows")
 	}
 	if text, ok := strings.CutPrefix(s, "group:"); ok {
 		return parseGroupTarget(text, now, zone)
@@ -70,7 +73,7 @@ func parseRecordTime(text string, now time.Time, zone *time.Location) (Target, *
 		text = "@" + text
 	}
 	at, err := parsePlanTime(text, now, zone)
-	return Target{Kind: TargetRecord, Time: at}, err
+	return Target{Kind: TargetRecord, Time: at}, err.hint(pointExamples, now, readsPlanTime(zone))
 }
 
 // parseGroupTarget reads OTHER or OTHER@P. A name may hold an @: the last one that a point
@@ -105,7 +108,7 @@ func parseNumberTarget(s string, now time.Time, zone *time.Location) (Target, *P
 			return Target{}, pointError("it could be the time of records or of commits: write @%s for the first record from then on, "+
 				"or commit-time:%s for what was committed then", at, at)
 		}
-		return Target{}, pointError("not a target; they are earliest, latest, current, N, +N, -N, @TIME, commit-time:TIME, seq:N, file:F and group:OTHER")
+		return Target{}, &PointError{Reason: "not a target", open: true}
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
@@ -156,7 +159,12 @@ func ParsePlanPoint(s string, now time.Time, zone *time.Location) (Point, error)
 	}
 	at, err := parsePlanTime(s, now, zone)
 	if err != nil {
-		err.Text = s
+		err.hint(pointExamples, now, func(s string, now time.Time) *PointError {
+			if _, _, place := cutWord(s); place {
+				return readsPoint(s, now)
+			}
+			return readsPlanTime(zone)(s, now)
+		}).Text = s
 		return Point{}, err
 	}
 	return Point{Time: at}, nil
@@ -169,10 +177,17 @@ func ParsePlanPoint(s string, now time.Time, zone *time.Location) (Point, error)
 func ParsePlanTime(s string, now time.Time, zone *time.Location) (ledger.Time, error) {
 	t, err := parsePlanTime(s, now, zone)
 	if err != nil {
-		err.Text = s
+		err.hint(pointExamples, now, readsPlanTime(zone)).Text = s
 		return ledger.Time{}, err
 	}
 	return t, nil
+}
+
+func readsPlanTime(zone *time.Location) func(string, time.Time) *PointError {
+	return func(s string, now time.Time) *PointError {
+		_, err := parsePlanTime(s, now, zone)
+		return err
+	}
 }
 
 func parsePlanTime(s string, now time.Time, zone *time.Location) (ledger.Time, *PointError) {
@@ -189,9 +204,10 @@ func parsePlanTime(s string, now time.Time, zone *time.Location) (ledger.Time, *
 		}
 		return parsePast(s, now)
 	case m[1] == "":
-		return ledger.Time{}, pointError("the date is missing; a plan needs it in full, as in %sT%s", now.UTC().Format(time.DateOnly), s)
+		day := func(now time.Time) string { return now.UTC().Format(time.DateOnly) + "T" + strings.TrimLeft(s, "Tt ") }
+		return ledger.Time{}, inFull("the date", now, zone, m, day(now), day(now.AddDate(0, 0, -1)))
 	case m[5] == "":
-		return ledger.Time{}, pointError("the time of day is missing; a plan needs it in full, as in %sT00:00:00Z", s)
+		return ledger.Time{}, inFull("the time of day", now, zone, m, strings.TrimRight(s, "Tt ")+"T00:00:00")
 	case m[9] == "" && m[10] == "" && zone != nil:
 		if fault := outOfRange(m); fault != nil {
 			return ledger.Time{}, fault
@@ -199,6 +215,20 @@ func parsePlanTime(s string, now time.Time, zone *time.Location) (ledger.Time, *
 		return inZone(m, s, now, zone)
 	}
 	return parsePast(s, now)
+}
+
+// inFull says that a part of a time is missing, with the first of some spellings that has all of
+// it and is read. If none is, it is said why.
+func inFull(missing string, now time.Time, zone *time.Location, m []string, spellings ...string) (err *PointError) {
+	for _, full := range spellings {
+		if zone == nil && m[9] == "" && m[10] == "" {
+			full += "Z"
+		}
+		if _, err = parsePlanTime(full, now, zone); err == nil {
+			return pointError("%s is missing; a plan needs it in full, as in %s", missing, full)
+		}
+	}
+	return err
 }
 
 // inZone reads a local time. A change of the clocks skips some, and has others twice.

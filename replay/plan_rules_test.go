@@ -177,11 +177,43 @@ func TestPlanTargetsAsTheyAreSpelled(t *testing.T) {
 		"99999999999999999999":         "too large",
 		"group:":                       "the name of the group is missing",
 		"group:me@example.org":         "write",
-		"everything":                   "not a target",
+		"@23:00":                       "as in 2026-11-29T23:00Z",
+		"@02:60":                       "minute 60 is out of range",
+		"@1999-02-30":                  "February 1999 has no day 30",
+		"everything":                   "not a target; write one as earliest, latest, current, 700, +50, -50, @2026-11-30T02:46:00Z, commit-time:2026-11-30T02:46:00Z, seq:411, before:412, checkpoint:NAME or group:OTHER",
+		"file:offsets.csv":             "a file is read where it lies",
+		"@soon":                        "not a time; write one as 2026-11-30T02:46:00Z, -10m, P7D or @1764470760",
+		"commit-time:411":              "a bare number could be a sequence or a time; write one as 2026-11-30T02:46:00Z, -10m, P7D or @1764470760",
+		"commit-time:1764470760":       "a bare number could be a sequence or a time; write @1764470760",
+		"appended:soon":                "not a time; write one as 2026-11-30T02:46:00Z, 02:46Z, 2026-11-30, -10m or @1764470760",
 		"commit-time:2026-02-30T0:00Z": "February 2026 has no day 30",
 	} {
 		_, err := replay.ParseTarget(text, now, nil)
 		require.ErrorContains(t, err, reason, text)
+	}
+}
+
+// What is recommended where a time or a point of a plan could not be read is read there, and what
+// plans refuse is not recommended.
+func TestWhatPlansRecommend(t *testing.T) {
+	now := time.Date(2026, 11, 30, 3, 12, 40, 0, time.UTC)
+	for text, reason := range map[string]string{
+		"yesterday": "not a time; write one as 2026-11-30T02:46:00Z, -10m, P7D, @1764470760, seq:411, before:412 or checkpoint:NAME",
+		"411":       "a bare number could be a sequence or a time; write seq:411",
+	} {
+		_, err := replay.ParsePlanPoint(text, now, nil)
+		require.ErrorContains(t, err, reason, text)
+		var detail *replay.PointError
+		require.ErrorAs(t, err, &detail)
+		_, list, _ := strings.Cut(detail.Reason, "write ")
+		for _, s := range strings.Split(strings.ReplaceAll(strings.TrimPrefix(list, "one as "), " or ", ", "), ", ") {
+			_, err := replay.ParsePlanPoint(s, now, nil)
+			require.NoError(t, err, s)
+		}
+	}
+	for _, s := range replay.TargetExamples() {
+		_, err := replay.ParseTarget(s, now, nil)
+		require.NoError(t, err, s)
 	}
 }
 

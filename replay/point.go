@@ -48,6 +48,9 @@ func (p Point) String() string {
 type PointError struct {
 	Text   string // as it was given
 	Reason string
+
+	open  bool     // what can be written instead is still to be said, see hint
+	meant []string // what the text could have meant
 }
 
 func (e *PointError) Error() string { return fmt.Sprintf("%q: %s", e.Text, e.Reason) }

@@ -94,7 +94,7 @@ func TestParsePointRefusals(t *testing.T) {
 		"@1764470":               `"@1764470": 7 digits are ambiguous; seconds have 9 or 10, milliseconds 13, nanoseconds 19`,
 		"@17644707601":           `"@17644707601": 11 digits are ambiguous; seconds have 9 or 10, milliseconds 13, nanoseconds 19`,
 		"@9999999999999999999":   `"@9999999999999999999": the number is too large for a time`,
-		"411":                    `"411": a bare number could be a sequence or a time; write seq:411 or @411`,
+		"411":                    `"411": a bare number could be a sequence or a time; write seq:411`,
 		"seq:0":                  `"seq:0": sequences start at 1`,
 		"before:1":               `"before:1": nothing was recorded before sequence 1`,
 		"seq:x":                  `"seq:x": "x" is not a sequence; write a whole number, as in seq:411`,
@@ -102,10 +102,10 @@ func TestParsePointRefusals(t *testing.T) {
 		"checkpoint:":            `"checkpoint:": the name of the checkpoint is missing`,
 		"appended:02:46":         `"appended:02:46": the zone is missing; write 02:46Z for UTC, or 02:46+01:00 for the time zone of this machine (01:46:00Z)`,
 		"0000-01-01T00:00+14:00": `"0000-01-01T00:00+14:00": that is before the year 0`,
-		"--10m":                  `"--10m": not a time; write one as 2026-11-30T02:46:00Z, 02:46Z, 2026-11-30, -10m or seq:411`,
-		"yesterday":              `"yesterday": not a time; write one as 2026-11-30T02:46:00Z, 02:46Z, 2026-11-30, -10m or seq:411`,
-		"2026-11-30T":            `"2026-11-30T": not a time; write one as 2026-11-30T02:46:00Z, 02:46Z, 2026-11-30, -10m or seq:411`,
-		"T02:46Z":                `"T02:46Z": not a time; write one as 2026-11-30T02:46:00Z, 02:46Z, 2026-11-30, -10m or seq:411`,
+		"--10m":                  `"--10m": not a time; write one as 2026-11-30T02:46:00Z, 02:46Z, 2026-11-30, -10m, @1764470760, seq:411, before:412 or checkpoint:NAME`,
+		"yesterday":              `"yesterday": not a time; write one as 2026-11-30T02:46:00Z, 02:46Z, 2026-11-30, -10m, @1764470760, seq:411, before:412 or checkpoint:NAME`,
+		"2026-11-30T":            `"2026-11-30T": not a time; write one as 2026-11-30T02:46:00Z, 02:46Z, 2026-11-30, -10m, @1764470760, seq:411, before:412 or checkpoint:NAME`,
+		"T02:46Z":                `"T02:46Z": not a time; write one as 2026-11-30T02:46:00Z, 02:46Z, 2026-11-30, -10m, @1764470760, seq:411, before:412 or checkpoint:NAME`,
 	} {
 		_, err := replay.ParsePoint(text, now)
 		require.EqualError(t, err, want, text)

@@ -64,7 +64,7 @@ the plan can never be done; a group that is active only blocks it.`,
 
 func (a *app) resetPlan(cmd *cobra.Command, p *planFlags, args []string) error {
 	if p.to == "" {
-		return usagef("say where to: --to earliest, latest, current, N, +N, -N, @TIME, commit-time:TIME, seq:N, file:F or group:OTHER")
+		return usagef("say where to: --to %s", replay.OneOf(append(replay.TargetExamples(), "file:offsets.csv")))
 	}
 	r, err := a.request(p, replay.CommandReset, args)
 	if err != nil {
