@@ -94,18 +94,42 @@ func (t *topic) findMark(partition int32) (int, bool) {
 	return slices.BinarySearchFunc(t.marks, partition, func(m mark, p int32) int { return cmp.Compare(m.partition, p) })
 }
 
-// mark returns the mark of the first row, making room for the rows of the topic that follow.
+// mark returns the mark of the first row. If there is none yet, it makes those of all rows of the same
+// topic that follow: one by one, those of a random order would move each other aside, and a hundred
+// thousand of them would take seconds.
 func (t *topic) mark(rows []ledger.Watermark) *mark {
 	i, ok := t.findMark(rows[0].Partition)
 	if !ok {
-		if len(t.marks) == cap(t.marks) {
-			more := 1
-			for more < len(rows) && rows[more].Topic == t.Name {
-				more++
-			}
-			t.marks = append(make([]mark, 0, len(t.marks)+more+len(t.marks)/8), t.marks...)
-		}
-		t.marks = slices.Insert(t.marks, i, mark{partition: rows[0].Partition})
+		t.makeMarks(rows)
+		i, _ = t.findMark(rows[0].Partition)
 	}
 	return &t.marks[i]
+}
+
+func (t *topic) makeMarks(rows []ledger.Watermark) {
+	var fresh []mark
+	for i := range rows {
+		if rows[i].Topic != rows[0].Topic || rows[i].TopicID != rows[0].TopicID {
+			break
+		}
+		if _, ok := t.findMark(rows[i].Partition); !ok {
+			fresh = append(fresh, mark{partition: rows[i].Partition})
+		}
+	}
+	byPartition := func(a, b mark) int { return cmp.Compare(a.partition, b.partition) }
+	slices.SortFunc(fresh, byPartition)
+	fresh = slices.CompactFunc(fresh, func(a, b mark) bool { return a.partition == b.partition })
+	n := len(t.marks)
+	if n+len(fresh) > cap(t.marks) {
+		t.marks = append(make([]mark, 0, n+len(fresh)+n/8), t.marks...)
+	}
+	t.marks = append(t.marks, fresh...)
+	for to := len(t.marks) - 1; len(fresh) > 0; to-- { // merged from the end, where there is room
+		if last := fresh[len(fresh)-1]; n == 0 || t.marks[n-1].partition < last.partition {
+			t.marks[to], fresh = last, fresh[:len(fresh)-1]
+		} else {
+			t.marks[to] = t.marks[n-1]
+			n--
+		}
+	}
 }

@@ -1,6 +1,8 @@
 package projection_test
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -102,4 +104,28 @@ func TestEndsThatWereLongInComing(t *testing.T) {
 	require.Equal(t, projection.Lag{Known: true}, h.state.Lag("c", &p))
 	w, _ := h.asOf(9000).Watermark("c", "t", 0)
 	require.EqualValues(t, 100, w.LogEnd)
+}
+
+// A topic of 100,000 partitions is observed in any order, in one observation or in several, and some
+// twice: each has the end that was told last. Moving marks aside one by one would take seconds.
+func TestAHundredThousandMarksInAnyOrder(t *testing.T) {
+	const n = 100_000
+	rnd := rand.New(rand.NewPCG(1, 2))
+	order := rnd.Perm(n)
+	h := newHistory(t)
+	told, ms := make([]int64, n), int64(1000)
+	for part := range 10 {
+		var rows []ledger.Watermark
+		for _, p := range slices.Concat(order[part*n/10:(part+1)*n/10], order[:100]) {
+			ms++
+			told[p] = ms
+			rows = append(rows, mark(int32(p), ms))
+		}
+		h.add(watermarksOf(ms, rows...))
+	}
+	for p, end := range told {
+		w, ok := h.state.Watermark("c", "t", int32(p))
+		require.True(t, ok)
+		require.Equal(t, end, w.LogEnd)
+	}
 }
