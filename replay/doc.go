@@ -7,6 +7,10 @@
 // rows can be recorded long after their time, reading goes on past it until capture's own
 // cursors prove that no such row can follow.
 //
+// What went on between two points is told by [DiffBetween], and event by event by [History]; how far
+// a group was behind by [LagOver], in records. In time, [Backlog] says since when the next record
+// waits, and a [Pace] how long the group needs for all that is there.
+//
 // A [Plan] says beforehand, group by group and partition by partition, what it would take to
 // bring committed offsets back, or elsewhere. It is computed from the past and from [Facts] of
 // the present that are handed in. [Apply] carries one out, through the [Broker] and the [Log]

@@ -20,6 +20,12 @@ type Pace struct {
 	over time.Duration
 }
 
+// PaceAt measures how fast a group was reading before a moment, by replay from the beginning: see
+// [Snapshots.PaceAt].
+func PaceAt(ctx context.Context, r Reader, cluster, group string, p Point, at ledger.Time) (Pace, error) {
+	return (*Snapshots)(nil).PaceAt(ctx, r, cluster, group, p, at)
+}
+
 // PaceAt measures how fast a group was reading in the [PaceSpan] before a moment, or since its
 // cluster began to be captured if that is less. p is the point that is asked about, resolved: what
 // happened up to it counts; at is its moment. A group that has no members then has no pace, unless it

@@ -13,7 +13,7 @@ import (
 // drains is how long group g needs for so many offsets of partition 0 at a moment, -1 if nobody
 // can say.
 func drains(t *testing.T, log memory, at, offsets int64) time.Duration {
-	pace, err := (*replay.Snapshots)(nil).PaceAt(t.Context(), log, "c", "g", replay.Point{Time: millis(at)}, millis(at))
+	pace, err := replay.PaceAt(t.Context(), log, "c", "g", replay.Point{Time: millis(at)}, millis(at))
 	require.NoError(t, err)
 	d, ok := pace.Drain("t", 0, offsets)
 	if !ok {

@@ -9,7 +9,6 @@ import (
 
 // Where was the group at 14:05, and just before record 3?
 func Example() {
-	const fourteen = 1796047200_000
 	var log memory // any log will do; *stream.Log is one
 	log.add(0,
 		commit("billing", fourteen, row(0, 1200, 0, fourteen)),
