@@ -26,17 +26,20 @@ type Plan struct {
 	// KafkaClusterID is the cluster's own id, as brokers report it; empty if that is unknown.
 	KafkaClusterID string
 	Incident       string // id of the incident that it repairs; empty if it was asked for otherwise
-	Point          string // where to, as it is spelled: a Point of the history, or a target of reset
-	Clock          Clock
-	Made           ledger.Time // the moment that was now, for all partitions
-	Seq            uint64      // last sequence of the ledger that it takes into account
-	// FromLedger says that no Kafka was asked: what is said of log bounds and of the present is
-	// as old as FactsAt, and leader epochs are not known.
-	FromLedger bool
-	FactsAt    ledger.Time
-	Rules      Rules
-	Refused    []string // why none of it can be done, beside the steps that are refused
-	Groups     []PlanGroup
+	// IncidentTime is when the incident happened; unknown of plans that were stored without.
+	IncidentTime ledger.Time
+	Point        string // where to, as it is spelled: a Point of the history, or a target of reset
+	Clock        Clock
+	Made         ledger.Time // the moment that was now, for all partitions
+	Seq          uint64      // last sequence of the ledger that it takes into account
+	// FromLedger says that no Kafka has answered: what is said of log bounds and of the present is
+	// as old as FactsAt, which is unknown if nobody can tell, and leader epochs are not known.
+	FromLedger   bool
+	FactsAt      ledger.Time
+	FactsProblem string // why Kafka did not answer; empty if it was not asked, or did
+	Rules        Rules
+	Refused      []string // why none of it can be done, beside the steps that are refused
+	Groups       []PlanGroup
 }
 
 // The commands that make plans.

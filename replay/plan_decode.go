@@ -154,8 +154,9 @@ func sameGroup(field string, w, again *groupJSON) error {
 func (w *planJSON) plan() (*Plan, error) {
 	p := &Plan{
 		ID: w.ID, Digest: w.Digest, Command: w.Command, Cluster: string(w.Cluster), KafkaClusterID: string(w.KafkaClusterID),
-		Incident: w.Incident, Point: string(w.Point), Made: w.Made, Seq: w.Seq, FactsAt: w.FactsAt,
-		FromLedger: w.Facts == "ledger", Refused: some(w.RefusedFor),
+		Incident: w.Incident, IncidentTime: w.IncidentTime, Point: string(w.Point), Made: w.Made, Seq: w.Seq, FactsAt: w.FactsAt,
+		FactsProblem: w.FactsProblem,
+		FromLedger:   w.Facts == "ledger", Refused: some(w.RefusedFor),
 		Rules: Rules{
 			Clamp: w.Rules.Clamp, AcceptExpiry: w.Rules.AcceptExpiry, AllowNewGroup: w.Rules.AllowNewGroup,
 			AllowNewTopic: w.Rules.AllowNewTopic, DeleteAbsent: w.Rules.DeleteAbsent, AnyCluster: w.Rules.AnyCluster,

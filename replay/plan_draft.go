@@ -76,7 +76,7 @@ func NewDraft(w Wish, m Material) (*Draft, error) {
 		d.ledgers = cover.KafkaClusterID
 	}
 	if w.Repair != nil {
-		d.head.Incident, d.head.Clock, d.head.Point = w.Repair.ID, ClockCommit, w.Repair.point()
+		d.head.Incident, d.head.IncidentTime, d.head.Clock, d.head.Point = w.Repair.ID, w.Repair.Time, ClockCommit, w.Repair.point()
 	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(w.Groups))) {
 		g := draftGroup{name: name}

@@ -37,8 +37,9 @@ type EpochEnd struct {
 // in them by topic and partition: see [Facts.Sort].
 type Facts struct {
 	KafkaClusterID string      // as the brokers report it; empty if unknown
-	At             ledger.Time // when they were asked; of facts of the ledger, when it was told
-	FromLedger     bool        // no Kafka was asked: there are no epochs, and bounds are old
+	At             ledger.Time // when they were asked; of facts of the ledger, what they are as old as, if known
+	FromLedger     bool        // no Kafka has answered: there are no epochs, and bounds are old
+	Problem        string      // why Kafka did not answer; empty if it was not asked, or did
 	// Retention is for how long the broker keeps the offsets of an empty group; 0 is unknown.
 	Retention time.Duration
 	Groups    []GroupFacts

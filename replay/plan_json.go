@@ -25,12 +25,14 @@ type planJSON struct {
 	Cluster        ledger.Text `json:"cluster"`
 	KafkaClusterID ledger.Text `json:"kafka_cluster_id"`
 	Incident       string      `json:"incident,omitempty"`
+	IncidentTime   ledger.Time `json:"incident_time,omitzero"`
 	Point          ledger.Text `json:"point"`
 	Clock          string      `json:"clock"`
 	Made           ledger.Time `json:"made"`
 	Seq            uint64      `json:"seq"`
 	Facts          string      `json:"facts"` // kafka or ledger
 	FactsAt        ledger.Time `json:"facts_at"`
+	FactsProblem   string      `json:"facts_problem,omitempty"`
 	Rules          rulesJSON   `json:"rules"`
 	Digest         string      `json:"digest,omitempty"`
 	Executable     bool        `json:"executable"`
@@ -143,8 +145,8 @@ func canonical(v any) ([]byte, error) {
 func (p *Plan) written() *planJSON {
 	w := &planJSON{
 		Kind: "plan", Version: planVersion, ID: p.ID, Command: p.Command, Cluster: ledger.Text(p.Cluster),
-		KafkaClusterID: ledger.Text(p.KafkaClusterID), Incident: p.Incident, Point: ledger.Text(p.Point),
-		Clock: p.Clock.String(), Made: p.Made, Seq: p.Seq, Facts: "kafka", FactsAt: p.FactsAt, Digest: p.Digest,
+		KafkaClusterID: ledger.Text(p.KafkaClusterID), Incident: p.Incident, IncidentTime: p.IncidentTime, Point: ledger.Text(p.Point),
+		Clock: p.Clock.String(), Made: p.Made, Seq: p.Seq, Facts: "kafka", FactsAt: p.FactsAt, FactsProblem: p.FactsProblem, Digest: p.Digest,
 		Executable: p.Executable(), Blocked: list(p.Blocked()), RefusedFor: list(p.Refused), Groups: []groupJSON{},
 		Rules: rulesJSON{p.Rules.Direction.String(), p.Rules.Clamp, p.Rules.AcceptExpiry, p.Rules.AllowNewGroup,
 			p.Rules.AllowNewTopic, p.Rules.DeleteAbsent, p.Rules.AnyCluster, p.Rules.ForceStreams},

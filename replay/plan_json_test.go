@@ -28,7 +28,10 @@ func everything(t *testing.T) *replay.Plan {
 	f.Groups[0].State = "Stable"
 	f.Topics[0].Partitions[0].Epochs = []replay.EpochEnd{{Topic: "t", Epoch: ledger.EpochOf(7), End: 500}}
 	f.Topics[0].Partitions[1].Log.Start = 250
-	return restoreTo(t, log, replay.Point{Time: millis(2 * hour)}, f, replay.Rules{Direction: replay.DirectionForward, AcceptExpiry: true})
+	p := restoreTo(t, log, replay.Point{Time: millis(2 * hour)}, f, replay.Rules{Direction: replay.DirectionForward, AcceptExpiry: true})
+	p.Incident, p.IncidentTime, p.FactsProblem = "i7", millis(2*hour), "no broker answers"
+	p.Seal(nil)
+	return p
 }
 
 // The bytes of a plan do not change within a version. UPDATE_GOLDEN=1 writes the file anew.
@@ -50,6 +53,17 @@ func TestPlanGolden(t *testing.T) {
 	read, err := replay.ParsePlan(want)
 	require.NoError(t, err)
 	require.Equal(t, p, read)
+}
+
+// Plans that were written before a field was added are read, and are what they were.
+func TestPlansOfBeforeAreRead(t *testing.T) {
+	old, err := os.ReadFile(filepath.Join("testdata", "plan-v1-first.json"))
+	require.NoError(t, err)
+	p, err := replay.ParsePlan(old)
+	require.NoError(t, err)
+	body, err := p.MarshalJSON()
+	require.NoError(t, err)
+	require.JSONEq(t, string(old), string(body))
 }
 
 // A plan file that was edited, cut off, or is something else is refused, and the refusal says
@@ -199,6 +213,13 @@ func TestPlanFactsOfTheLedger(t *testing.T) {
 	requireSteps(t, p, brief{action: replay.ActionSet, target: 100, meta: "m"},
 		brief{action: replay.ActionKeep})
 	require.Nil(t, p.Groups[0].Steps[1].Log)
+
+	// Where no log was ever observed, they are as old as what was read of the group.
+	s = stateAt(t, history(commit("g", hour, row(0, 100, 0, hour))), replay.Point{}, replay.OfCluster("c"))
+	f = replay.LedgerFacts(s, "c", replay.Inquiry{Groups: []string{"g"}}, millis(planNow))
+	group := "g"
+	require.Equal(t, s.Through("c", &group), f.At)
+	require.True(t, f.At.Before(millis(planNow)), "%s", f.At)
 }
 
 // A plan for 100,000 partitions is stored packed: its JSON is five times what can be stored at once.

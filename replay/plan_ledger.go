@@ -31,7 +31,8 @@ func (f *Facts) Learn(s *projection.State, cluster string) {
 }
 
 // LedgerFacts answers an inquiry from what was recorded, for when no Kafka can be asked. They
-// are as old as the last observation of the logs, which their At says, and tell no epochs.
+// are as old as the oldest that they rest on, which their At says: up to when the groups were read,
+// and when the logs were last observed. They tell no epochs.
 func LedgerFacts(s *projection.State, cluster string, q Inquiry, now ledger.Time) Facts {
 	f := Facts{FromLedger: true, At: now}
 	if cover, ok := s.Coverage(cluster); ok {
@@ -45,6 +46,7 @@ func LedgerFacts(s *projection.State, cluster string, q Inquiry, now ledger.Time
 		wanted[tp.Topic] = append(wanted[tp.Topic], tp.Partition)
 	}
 	for _, name := range q.Groups {
+		f.At = oldest(f.At, s.Through(cluster, &name))
 		g := ledgerGroup(s, cluster, name)
 		for _, r := range g.Rows {
 			wanted[r.Topic] = append(wanted[r.Topic], r.Partition)
@@ -56,6 +58,14 @@ func LedgerFacts(s *projection.State, cluster string, q Inquiry, now ledger.Time
 	}
 	f.Sort()
 	return f
+}
+
+// oldest is the earlier of two times; unknown if one of them is.
+func oldest(a, b ledger.Time) ledger.Time {
+	if !a.Known() || !b.Known() {
+		return ledger.Time{}
+	}
+	return ledger.MinTime(a, b)
 }
 
 func ledgerGroup(s *projection.State, cluster, name string) GroupFacts {
@@ -107,7 +117,7 @@ func ledgerTopic(s *projection.State, cluster, name string, parts []int32, f *Fa
 		p := PartitionFacts{Partition: n}
 		if w, ok := s.Watermark(cluster, name, n); ok {
 			p.Log = &Bounds{Start: w.LogStart, LastStable: w.LastStable, End: w.LogEnd}
-			f.At = ledger.MinTime(f.At, w.Observed)
+			f.At = oldest(f.At, w.Observed)
 			for i := range f.Groups {
 				if r := f.Groups[i].Row(ledger.TopicPartition{Topic: name, Partition: n}); r != nil && r.CommitTime.After(w.Observed) {
 					p.Log.End = max(p.Log.End, r.At)

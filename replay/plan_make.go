@@ -12,7 +12,7 @@ import (
 // neither the ledger nor Kafka knows, and with [ErrWish] if nothing is selected.
 func (d *Draft) Plan(f Facts) (*Plan, error) {
 	p := d.head
-	p.KafkaClusterID, p.FromLedger, p.FactsAt = f.KafkaClusterID, f.FromLedger, f.At
+	p.KafkaClusterID, p.FromLedger, p.FactsAt, p.FactsProblem = f.KafkaClusterID, f.FromLedger, f.At, f.Problem
 	if p.KafkaClusterID == "" {
 		p.KafkaClusterID = d.ledgers
 	}

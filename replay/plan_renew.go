@@ -61,7 +61,7 @@ func (p *Plan) Inquiry() Inquiry {
 // metadata that it pins. Its id and digest stay those of the plan it was.
 func (p *Plan) Renew(f Facts) *Plan {
 	again := *p
-	again.FactsAt, again.FromLedger = f.At, f.FromLedger
+	again.FactsAt, again.FromLedger, again.FactsProblem = f.At, f.FromLedger, f.Problem
 	again.Groups = make([]PlanGroup, len(p.Groups))
 	for i := range p.Groups {
 		was := &p.Groups[i]

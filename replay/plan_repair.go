@@ -15,6 +15,7 @@ import (
 type Repair struct {
 	ID    string
 	Group string
+	Time  ledger.Time // of the first thing that it moved
 	Moves []Move
 }
 
@@ -32,7 +33,7 @@ func ReadRepair(ctx context.Context, r Reader, found []projection.Incident) (*Re
 		return nil, fmt.Errorf("%w: no incident", ErrWish)
 	}
 	in := &found[0]
-	out := &Repair{ID: in.ID(), Group: in.Group}
+	out := &Repair{ID: in.ID(), Group: in.Group, Time: in.Time}
 	fail := func(err error) (*Repair, error) { return nil, fmt.Errorf("read incident %s: %w", in.ID(), err) }
 	of := OfGroup(in.Cluster, in.Group)
 	s := projection.NewState()

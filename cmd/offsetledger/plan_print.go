@@ -38,9 +38,22 @@ func (a *app) printPlan(p *replay.Plan) error {
 		fmt.Fprintf(a.stdout, "refused: %s\n", why)
 	}
 	if p.FromLedger {
-		fmt.Fprintf(a.stdout, "Kafka was not asked: offsets and bounds are as of %s, leader epochs are left out; name it with -B\n", api.Time{Time: p.FactsAt})
+		fmt.Fprintln(a.stdout, fromLedger(p))
 	}
 	return nil
+}
+
+// fromLedger says of a plan that no Kafka has answered for how old what it rests on is, and why.
+func fromLedger(p *replay.Plan) string {
+	asked, mend := "Kafka was not asked", "; name it with -B"
+	if p.FactsProblem != "" {
+		asked, mend = "Kafka did not answer ("+p.FactsProblem+")", ""
+	}
+	as := "of unknown age"
+	if p.FactsAt.Known() {
+		as = "as of " + api.Time{Time: p.FactsAt}.String()
+	}
+	return asked + ": offsets and bounds are " + as + ", leader epochs are left out" + mend
 }
 
 // whoWrites is what has to be known to carry a plan out where nothing said how to reach Kafka.
@@ -154,11 +167,15 @@ func (a *app) planHeader(p *replay.Plan) {
 	if t.Deleted > 0 {
 		deleted = fmt.Sprintf(", %d deleted", t.Deleted)
 	}
+	done := ""
+	if t.Skips > 0 && p.IncidentTime.Known() {
+		done = " (done before " + a.clock(api.Time{Time: p.IncidentTime}, seconds) + ")"
+	}
 	uncounted := ""
 	if t.Uncounted > 0 {
 		uncounted = fmt.Sprintf("    (%d not known)", t.Uncounted)
 	}
-	fmt.Fprintf(a.stdout, "%d set, %d kept, %d refused%s    will SKIP %d    will REPLAY %d%s\n", t.Set, t.Kept, t.Refused, deleted, t.Skips, t.Replays, uncounted)
+	fmt.Fprintf(a.stdout, "%d set, %d kept, %d refused%s    will SKIP %d%s    will REPLAY %d%s\n", t.Set, t.Kept, t.Refused, deleted, t.Skips, done, t.Replays, uncounted)
 }
 
 // blockedWords says in a few words what is in the way of a plan: of active groups how many

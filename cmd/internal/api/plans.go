@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -167,7 +166,7 @@ func (s *server) repair(ctx context.Context, f *frame, id string) (*replay.Repai
 // factsFor answers the inquiry of a plan: with what whoever asks has found out, else by Kafka,
 // else by the ledger, which the plan then says.
 func (s *server) factsFor(ctx context.Context, f *frame, req *PlanRequest, q replay.Inquiry) (facts replay.Facts) {
-	asked := req.Facts != nil
+	asked, why := req.Facts != nil, ""
 	if asked {
 		facts = *req.Facts
 	} else if s.Facts != nil {
@@ -176,12 +175,14 @@ func (s *server) factsFor(ctx context.Context, f *frame, req *PlanRequest, q rep
 		var err error
 		if facts, err = s.Facts(wait, f.cluster, q); err != nil {
 			s.Logger.Warn("Kafka could not be asked for a plan; it is made of what the ledger knows", "cluster", f.cluster, "err", err)
+			why = err.Error()
 		}
 		asked = err == nil
 	}
 	s.View.Read(func(st *projection.State) {
 		if !asked {
 			facts = replay.LedgerFacts(st, f.cluster, q, f.now)
+			facts.Problem = why
 			return
 		}
 		facts.Sort()
@@ -241,17 +242,4 @@ func (s *server) findPlan(ctx context.Context, f *frame, id string) (replay.Stor
 		return sp, problem(CodeUnknownPlan, "%v", err)
 	}
 	return sp, err
-}
-
-// decodeStrictly reads the JSON of a request. A field that is not known is refused, as an unknown
-// parameter is.
-func decodeStrictly(body []byte, v any) error {
-	if err := unmarshalStrictly(body, v); err != nil {
-		var typ *json.UnmarshalTypeError
-		if errors.As(err, &typ) {
-			return problem(CodeBadParameter, "%s: a %s does not belong here", typ.Field, typ.Value)
-		}
-		return problem(CodeBadParameter, "the body of the request cannot be read: %v", err)
-	}
-	return nil
 }

@@ -114,6 +114,7 @@ func TestPlanRestsOnWhatKafkaSays(t *testing.T) {
 	p, err = d.Plan(t.Context(), req)
 	require.NoError(t, err)
 	require.True(t, p.FromLedger)
+	require.Equal(t, "no broker answers", p.FactsProblem)
 
 	facts := nightFacts()
 	facts.Groups[0].Rows[0].At = 5
