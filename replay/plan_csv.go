@@ -44,7 +44,7 @@ func ParseKafkaCSV(b []byte) ([]FileRow, error) {
 	r := csv.NewReader(bytes.NewReader(b))
 	r.FieldsPerRecord = -1
 	var rows []FileRow
-	seen, width := map[FileRow]bool{}, 0
+	width := 0
 	for {
 		fields, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -52,7 +52,7 @@ func ParseKafkaCSV(b []byte) ([]FileRow, error) {
 		}
 		var fault *csv.ParseError
 		if errors.As(err, &fault) {
-			return nil, &PlanError{Line: fault.Line, Reason: fault.Err.Error()}
+			return nil, &PlanError{Line: fault.Line, Reason: "a quotation mark is not closed, or stands inside a field"}
 		}
 		if err != nil {
 			return nil, err
@@ -65,18 +65,72 @@ func ParseKafkaCSV(b []byte) ([]FileRow, error) {
 		if why != "" {
 			return nil, &PlanError{Line: line, Reason: why}
 		}
-		key := row
-		if key.Offset = 0; seen[key] {
-			return nil, &PlanError{Line: line, Reason: fmt.Sprintf("%s/%d is listed twice", ledger.Spell(row.Topic), row.Partition)}
-		}
-		seen[key] = true
+		row.Line = line
 		rows = append(rows, row)
 	}
 	if len(rows) == 0 {
 		return nil, &PlanError{Line: 1, Reason: "the file lists nothing"}
 	}
+	if err := CheckRows(rows, nil); err != nil {
+		return nil, err
+	}
 	sortRows(rows)
 	return rows, nil
+}
+
+// CheckRows looks whether the rows of a file go together, and with the groups that a plan is for:
+// none stands for those of the rows. The error is a [PlanError] that names the line, or the number
+// of the row from 0 if it is of no file.
+func CheckRows(rows []FileRow, groups []string) error {
+	seen, with := map[FileRow]int{}, map[string]bool{}
+	for i, row := range rows {
+		fault := func(format string, args ...any) error {
+			err := planFault(fmt.Sprintf("rows[%d]", i), format, args...)
+			if row.Line > 0 {
+				err.Line, err.Field = row.Line, ""
+			}
+			return err
+		}
+		name := fmt.Sprintf("%s/%d", ledger.Spell(row.Topic), row.Partition)
+		key := row
+		key.Offset, key.Line = 0, 0
+		seen[key]++
+		switch {
+		case row.HasGroup != rows[0].HasGroup:
+			return fault("some rows name a group, and some do not")
+		case seen[key] > 1:
+			return fault("%s is listed twice", name)
+		case row.HasGroup && len(groups) > 0 && !slices.Contains(groups, row.Group):
+			return fault("it is about group %s, and the plan is for %s: name that group too, leave the line out, or name no group for all of the file",
+				shown(row.Group), spelled(groups))
+		}
+		with[row.Group] = true
+	}
+	if len(rows) == 0 || !rows[0].HasGroup {
+		return nil
+	}
+	for _, g := range groups {
+		if !with[g] {
+			return planFault("rows", "none is about group %s: leave that group out", shown(g))
+		}
+	}
+	return nil
+}
+
+// shown is a name in a sentence, where the empty one has to be seen.
+func shown(name string) string {
+	if name == "" {
+		return `""`
+	}
+	return ledger.Spell(name)
+}
+
+func spelled(names []string) string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = shown(n)
+	}
+	return strings.Join(out, ", ")
 }
 
 func sortRows(rows []FileRow) {
@@ -92,11 +146,11 @@ func sortRows(rows []FileRow) {
 func fileRow(fields []string, width int) (row FileRow, why string) {
 	switch {
 	case len(fields) != width:
-		return row, fmt.Sprintf("%d fields, and %d in the lines before", len(fields), width)
+		return row, fmt.Sprintf("%s, and %d in the lines before", ledger.Count(len(fields), "field"), width)
 	case width == 4:
 		row.Group, row.HasGroup, fields = fields[0], true, fields[1:]
 	case width != 3:
-		return row, fmt.Sprintf("%d fields; a line is topic,partition,offset or group,topic,partition,offset", width)
+		return row, ledger.Count(width, "field") + "; a line is topic,partition,offset or group,topic,partition,offset"
 	}
 	partition, err := strconv.ParseInt(fields[1], 10, 32)
 	if err != nil || partition < 0 {

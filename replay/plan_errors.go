@@ -3,7 +3,6 @@ package replay
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/offsetledger/offsetledger/ledger"
 )
@@ -23,11 +22,7 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
-	name := ledger.Spell(e.Name)
-	if name == "" {
-		name = `""`
-	}
-	return fmt.Sprintf("%s %s was never seen", e.What, name)
+	return fmt.Sprintf("%s %s was never seen", e.What, shown(e.Name))
 }
 
 // Is makes the error match [ErrUnknown].
@@ -60,9 +55,8 @@ func (w *Wish) validate() error {
 	case w.Command == CommandReset && !w.AllTopics && len(w.Picks) == 0 && !listed:
 		fault("no topic is named")
 	}
-	mixed := slices.ContainsFunc(w.Target.Rows, func(r FileRow) bool { return r.HasGroup != w.Target.Rows[0].HasGroup })
-	if mixed {
-		fault("some rows of the file name a group, and some do not")
+	if err := CheckRows(w.Target.Rows, w.Groups); err != nil {
+		faults = append(faults, err)
 	}
 	if !w.Target.Point.Resolved() {
 		fault("the point %s is not resolved to a sequence", w.Target.Point)

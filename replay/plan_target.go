@@ -38,6 +38,7 @@ type Target struct {
 
 // FileRow is a line of a file that the stock tool writes and reads.
 type FileRow struct {
+	Line      int    // where it stands, from 1; 0 if the rows are of no file
 	Group     string // empty in a file for one group
 	HasGroup  bool
 	Topic     string

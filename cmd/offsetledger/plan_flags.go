@@ -128,6 +128,9 @@ func (a *app) resetTarget(to string, zone *time.Location, r *api.PlanRequest) er
 			return usagef("--to %s: %w", to, err)
 		}
 		rows, err := replay.ParseKafkaCSV(b)
+		if err == nil {
+			err = replay.CheckRows(rows, groupNames(r.Groups))
+		}
 		if err != nil {
 			return usagef("--to %s: %w", to, err)
 		}
@@ -142,6 +145,13 @@ func (a *app) resetTarget(to string, zone *time.Location, r *api.PlanRequest) er
 		a.note("to %s", r.To)
 	}
 	return nil
+}
+
+func groupNames(texts []api.Text) (names []string) {
+	for _, t := range texts {
+		names = append(names, string(t))
+	}
+	return names
 }
 
 func (a *app) zoneOf(name string) (*time.Location, error) {

@@ -46,19 +46,19 @@ type TopicSet struct {
 	All        bool    `json:"all,omitempty"`
 }
 
-// FileRow is a line of a file that the stock tool reads.
+// FileRow is a line of a file that the stock tool reads. All but the group have to be there.
 type FileRow struct {
-	Group     *Text `json:"group,omitempty"`
-	Topic     Text  `json:"topic"`
-	Partition int32 `json:"partition"`
-	Offset    int64 `json:"offset"`
+	Group     *Text  `json:"group,omitempty"`
+	Topic     Text   `json:"topic"`
+	Partition *int32 `json:"partition"`
+	Offset    *int64 `json:"offset"`
 }
 
 // FileRows are the rows of a file for a request.
 func FileRows(rows []replay.FileRow) []FileRow {
 	out := make([]FileRow, len(rows))
 	for i, r := range rows {
-		out[i] = FileRow{Topic: Text(r.Topic), Partition: r.Partition, Offset: r.Offset}
+		out[i] = FileRow{Topic: Text(r.Topic), Partition: &r.Partition, Offset: &r.Offset}
 		if r.HasGroup {
 			group := Text(r.Group)
 			out[i].Group = &group
@@ -101,8 +101,16 @@ func (r *PlanRequest) wish(cluster string, now ledger.Time) (replay.Wish, *Probl
 		slices.Sort(parts)
 		w.Picks = append(w.Picks, replay.Pick{Topic: string(t.Topic), Partitions: slices.Compact(parts), All: t.All})
 	}
-	for _, row := range r.Rows {
-		fr := replay.FileRow{Topic: string(row.Topic), Partition: row.Partition, Offset: row.Offset}
+	for i, row := range r.Rows {
+		switch missing := func(what string) *Problem { return problem(CodeBadParameter, "rows[%d].%s: it is missing", i, what) }; {
+		case row.Topic == "":
+			return w, missing("topic")
+		case row.Partition == nil:
+			return w, missing("partition")
+		case row.Offset == nil:
+			return w, missing("offset")
+		}
+		fr := replay.FileRow{Topic: string(row.Topic), Partition: *row.Partition, Offset: *row.Offset}
 		if row.Group != nil {
 			fr.Group, fr.HasGroup = string(*row.Group), true
 			if len(r.Groups) == 0 {

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"syscall"
+
+	"github.com/offsetledger/offsetledger/ledger"
 )
 
 // mostPosted is how many bytes the body of a request can have: what Kafka says of 100,000
@@ -37,17 +39,18 @@ func (s *server) posted(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 	return body, nil
 }
 
-// unmarshalStrictly reads one JSON document of known fields, and nothing behind it.
-func unmarshalStrictly(body []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		return err
+// decodeStrictly reads the JSON of a request. A field that is not known is refused, as an unknown
+// parameter is.
+func decodeStrictly(body []byte, v any) error {
+	err := ledger.UnmarshalStrict(body, v)
+	var fault *ledger.JSONError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &fault) && fault.Field != "":
+		return problem(CodeBadParameter, "%v", err)
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the document")
-	}
-	return nil
+	return problem(CodeBadParameter, "the body of the request cannot be read: %v", err)
 }
 
 // post sends a request that asks for a change, and reads the answer.
