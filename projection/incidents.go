@@ -110,6 +110,11 @@ func (x *Incidents) letGo(n int) {
 // go.
 func (x *Incidents) Since() (ledger.Time, bool) { return x.since, x.since.Known() }
 
+// Keeps reports whether no incident was let go that a Change at t is part of.
+func (x *Incidents) Keeps(t ledger.Time) bool {
+	return !x.since.Known() || x.since.Add(sameAct).Before(t)
+}
+
 // All yields the incidents of a cluster, the newest first; "" is all clusters. They are those
 // of the projection: not to be written to, and valid until the next record is folded.
 func (x *Incidents) All(cluster string) iter.Seq[*Incident] {

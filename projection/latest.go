@@ -22,3 +22,16 @@ func latestOf(rec *ledger.Record) ledger.Time {
 	}
 	return latest
 }
+
+// namedBy is the latest moment that a record names by any clock: also by that of a manager or an
+// operator who tells of himself, which can be wrong.
+func namedBy(rec *ledger.Record, latest ledger.Time) ledger.Time {
+	ev := &rec.Event
+	named := ledger.MaxTime(latest, ev.Time)
+	if told(ev.Source.Kind) {
+		for i := range ev.Offsets {
+			named = ledger.MaxTime(named, ev.Offsets[i].Effective)
+		}
+	}
+	return named
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -17,6 +18,10 @@ func (s *State) Whole() bool { return len(s.parts) == 0 }
 // Latest is the latest moment of anything folded or passed over: as of that moment and any after
 // it, the state is the fold of all records up to [State.Seq].
 func (s *State) Latest() ledger.Time { return s.latest }
+
+// Named is the latest moment that anything folded or passed over names by any clock, Latest or
+// later. So what happened after it by the clock of whoever told it stands behind [State.Seq].
+func (s *State) Named() ledger.Time { return s.named }
 
 // Size is the number of partitions that groups have, or had, an offset for.
 func (s *State) Size() int {
@@ -129,7 +134,7 @@ type Loader struct {
 // [State.Latest] were there.
 func NewLoader(seq uint64, appended time.Time, latest ledger.Time) *Loader {
 	s := NewState()
-	s.seq, s.appended, s.latest = seq, appended, latest
+	s.seq, s.appended, s.latest, s.named = seq, appended, latest, ledger.AtMillis(math.MaxInt64)
 	return &Loader{state: s, names: map[string]string{}}
 }
 
@@ -166,6 +171,10 @@ func (l *Loader) load(what, name string, b []byte, code func(*cluster, *coder)) 
 	}
 	return nil
 }
+
+// Named says what [State.Named] was there. Who does not know that leaves it out: it can have been
+// any moment.
+func (l *Loader) Named(t ledger.Time) { l.state.named = t }
 
 // State returns the state. It goes on with the record after its sequence.
 func (l *Loader) State() *State { return l.state }

@@ -14,6 +14,7 @@ type State struct {
 	seq      uint64
 	appended time.Time   // of the record at seq
 	latest   ledger.Time // see Latest
+	named    ledger.Time // see Named
 	clusters map[string]*cluster
 	last     *cluster      // the one of the record before: most ledgers hold one
 	changes  []Change      // reused from one Apply to the next
@@ -91,7 +92,8 @@ func (s *State) apply() ([]Change, error) {
 	if (ev.Parts != 0 || len(s.parts) > 0) && !s.gather(rec) {
 		return nil, nil
 	}
-	s.latest = ledger.MaxTime(s.latest, latestOf(rec))
+	latest := latestOf(rec)
+	s.latest, s.named = ledger.MaxTime(s.latest, latest), ledger.MaxTime(s.named, namedBy(rec, latest))
 	c := s.cluster(rec)
 	switch ev.Kind {
 	case ledger.KindCursor:

@@ -21,7 +21,7 @@ type Entry struct {
 
 // History tells what happened in a scope, record by record. What an event did depends on all
 // that came before it: so its records have to begin with the first of the log, also if only a
-// later part of the history is of interest.
+// later part of the history is of interest; or behind a snapshot, see [Snapshots.HistoryFrom].
 type History struct {
 	scope Scope
 	state *projection.State

@@ -12,6 +12,11 @@ import (
 // none, by replay of its group: also those that a live projection has let go long ago. A part of
 // an event that was cut stands for the event.
 func IncidentsAt(ctx context.Context, r Reader, seq uint64) ([]projection.Incident, error) {
+	return (*Snapshots)(nil).IncidentsAt(ctx, r, seq)
+}
+
+// IncidentsAt is the function of that name, and begins with the newest snapshot of before the event.
+func (s *Snapshots) IncidentsAt(ctx context.Context, r Reader, seq uint64) ([]projection.Incident, error) {
 	fail := func(err error) ([]projection.Incident, error) {
 		return nil, fmt.Errorf("incidents at record %d: %w", seq, err)
 	}
@@ -23,6 +28,8 @@ func IncidentsAt(ctx context.Context, r Reader, seq uint64) ([]projection.Incide
 		return fail(fmt.Errorf("%w, which ends at %d", ErrAhead, last))
 	}
 	var of Scope
+	var st *projection.State
+	var x *projection.Incidents
 	for rec, err := range r.Read(ctx, seq, seq, ledger.Filter{}) {
 		if err != nil {
 			return fail(err)
@@ -31,21 +38,23 @@ func IncidentsAt(ctx context.Context, r Reader, seq uint64) ([]projection.Incide
 			return nil, nil
 		}
 		of = OfGroup(rec.Event.Cluster, rec.Event.Group)
+		if st, x, err = s.startOf(ctx, r, &rec, of); err != nil {
+			return fail(err)
+		}
 		seq += uint64(rec.Event.Parts - rec.Event.Part)
 	}
-	s, x := projection.NewState(), projection.NewIncidents()
 	var found []projection.Incident
-	for rec, err := range r.Read(ctx, 1, last, of.Filter()) {
+	for rec, err := range s.records(ctx, r, st.Seq(), last, of, true) {
 		if err != nil {
 			return fail(err)
 		}
-		s.Skip(rec.Seq - 1)
-		changes, err := s.Apply(rec)
+		st.Skip(rec.Seq - 1)
+		changes, err := st.Apply(rec)
 		if err != nil {
 			return fail(err)
 		}
-		if whole, ok := s.Folded(); ok {
-			x.Apply(s, whole, changes)
+		if whole, ok := st.Folded(); ok {
+			x.Apply(st, whole, changes)
 		}
 		if rec.Seq == seq {
 			found = x.Find(seq)

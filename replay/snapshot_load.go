@@ -111,6 +111,7 @@ func (s *Snapshots) load(ctx context.Context, r Reader, k *known, sc *Scope) (*p
 		return nil, err
 	}
 	l := projection.NewLoader(k.Seq, k.Appended, k.Latest())
+	l.Named(k.Named())
 	if err := s.loadParts(ctx, l, k, *sc, func(name string) bool { return !ofTopics(name) && sc.needs(name) }); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"time"
 
@@ -33,9 +34,12 @@ type Manifest struct {
 	Appended time.Time `json:"appended"`
 	// LatestMillis is the latest moment of anything in the state, in milliseconds since the Unix
 	// epoch: as of that moment and later ones it can be gone on from, as of earlier ones not.
-	LatestMillis int64     `json:"latest_ms"`
-	Taken        time.Time `json:"taken"`
-	LogBytes     uint64    `json:"log_bytes"` // size of the log when it was taken
+	LatestMillis int64 `json:"latest_ms"`
+	// NamedMillis is the latest moment that any clock named up to there, see [projection.State.Named];
+	// 0 if it is not known. What happened later, by whatever clock, stands behind Seq.
+	NamedMillis int64     `json:"named_ms,omitempty"`
+	Taken       time.Time `json:"taken"`
+	LogBytes    uint64    `json:"log_bytes"` // size of the log when it was taken
 	// EventsAfter is where the list of events begins, if there is one: behind this sequence.
 	EventsAfter uint64        `json:"events_after,omitempty"`
 	Groups      int           `json:"groups"`
@@ -55,6 +59,14 @@ func (m *Manifest) ID() string { return "s" + strconv.FormatUint(m.Seq, 10) }
 
 // Latest is LatestMillis as a Time.
 func (m *Manifest) Latest() ledger.Time { return ledger.AtMillis(m.LatestMillis) }
+
+// Named is NamedMillis as a Time, and the last moment there is if it is not known.
+func (m *Manifest) Named() ledger.Time {
+	if m.NamedMillis == 0 {
+		return ledger.AtMillis(math.MaxInt64)
+	}
+	return ledger.AtMillis(m.NamedMillis)
+}
 
 // Bytes is how large the parts are together.
 func (m *Manifest) Bytes() int {

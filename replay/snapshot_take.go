@@ -67,6 +67,7 @@ func (s *Snapshots) Take(ctx context.Context, of Taking) (Manifest, error) {
 		}
 		m.Seq, m.Appended = st.Seq(), st.Appended()
 		m.LatestMillis, _ = st.Latest().Millis()
+		m.NamedMillis, _ = st.Named().Millis()
 		m.Partitions = st.Size()
 		parts, m.Groups = partsOf(st)
 		if in != nil {

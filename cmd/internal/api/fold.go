@@ -53,6 +53,15 @@ type selection struct {
 	changes []projection.Change // of the event that is being told
 }
 
+// from is where in the story begins what was asked for: the zero Point if that is with the first
+// event, or not known.
+func (sel *selection) from() replay.Point {
+	if sel.q.From != (Position{}) {
+		return replay.Point{Seq: sel.q.From.first()}
+	}
+	return sel.since
+}
+
 // tell picks what was asked for of an event: nothing if it does not belong to the story.
 func (sel *selection) tell(step *replay.Entry) event {
 	rec := step.Record
@@ -136,13 +145,16 @@ func (sel *selection) wants(topic *string, partition *int32, m projection.Moveme
 type narrator struct {
 	log       Log
 	sel       *selection
-	history   *replay.History
+	scope     replay.Scope
+	snapshots *replay.Snapshots
+	history   *replay.History // as far as it was told
 	approvals *replay.Approvals
 }
 
 func (s *server) narrator(sel *selection, cluster string) *narrator {
+	sc := scope(cluster, sel.q.Group)
 	return &narrator{
-		log: s.Log, sel: sel, history: replay.NewHistory(scope(cluster, sel.q.Group)), approvals: replay.NewApprovals(s.Log, cluster),
+		log: s.Log, sel: sel, scope: sc, snapshots: s.Snapshots, history: replay.NewHistory(sc), approvals: replay.NewApprovals(s.Log, cluster),
 	}
 }
 
@@ -167,23 +179,32 @@ func (n *narrator) rows(ctx context.Context, e *event) ([]ChangeRow, error) {
 	return rows, nil
 }
 
-// stored tells what is stored up to sequence to. Only here both sources of a commit that was told
+// stored tells what is stored up to sequence to. It begins with the first event, or with a snapshot
+// behind which all that was asked for stands: the rows and their counts are the same. Only here both sources of a commit that was told
 // twice are known: what comes live is told at once.
 func (n *narrator) stored(ctx context.Context, to uint64) iter.Seq2[event, error] {
 	if to == 0 {
 		return func(func(event, error) bool) {}
 	}
-	return together(n.tell(n.log.Read(ctx, 1, to, n.history.Filter())))
+	return func(yield func(event, error) bool) {
+		history, entries, err := n.snapshots.HistoryFrom(ctx, n.log, n.scope, n.sel.from(), to)
+		if err != nil {
+			yield(event{}, err)
+			return
+		}
+		n.history = history
+		together(n.tell(entries))(yield)
+	}
 }
 
 // live goes on from sequence from, where stored has ended, with what comes until ctx ends.
 func (n *narrator) live(ctx context.Context, from uint64) iter.Seq2[event, error] {
-	return n.tell(n.log.Follow(ctx, from, n.history.Filter()))
+	return n.tell(n.history.Tell(n.log.Follow(ctx, from, n.history.Filter())))
 }
 
-func (n *narrator) tell(records iter.Seq2[ledger.Record, error]) iter.Seq2[event, error] {
+func (n *narrator) tell(entries iter.Seq2[replay.Entry, error]) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
-		for step, err := range n.history.Tell(records) {
+		for step, err := range entries {
 			if err != nil {
 				yield(event{}, err)
 				return

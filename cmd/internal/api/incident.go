@@ -137,7 +137,7 @@ func (s *server) findIncident(ctx context.Context, id string) ([]projection.Inci
 
 // foundAgain looks for incidents that the view does not hold, since they are very old.
 func (s *server) foundAgain(ctx context.Context, seq uint64) ([]projection.Incident, error) {
-	found, err := replay.IncidentsAt(ctx, s.Log, seq)
+	found, err := s.Snapshots.IncidentsAt(ctx, s.Log, seq)
 	if errors.Is(err, replay.ErrAhead) {
 		return nil, problem(CodeUnknownIncident, "id: the ledger does not reach seq:%d yet", seq)
 	}
@@ -146,7 +146,7 @@ func (s *server) foundAgain(ctx context.Context, seq uint64) ([]projection.Incid
 
 // detail adds what only the log tells: the changes, and where they were read.
 func (s *server) detail(ctx context.Context, f *frame, in *projection.Incident, row *IncidentRow) error {
-	sel := &selection{q: Query{Group: &in.Group, Movements: []projection.Movement{in.Kind}}}
+	sel := &selection{q: Query{Group: &in.Group, Movements: []projection.Movement{in.Kind}}, since: replay.Point{Seq: in.Seq}}
 	n := s.narrator(sel, f.cluster)
 	for e, err := range n.stored(ctx, in.LastSeq) {
 		if err != nil {
