@@ -47,8 +47,9 @@ type Order struct {
 	WaitEmpty time.Duration
 	// Approved wants somebody else to have approved the plan within the last [ApprovalLife].
 	Approved bool
-	// Learn adds to facts what only the ledger knows, as [Facts.Learn] does; nil adds nothing.
-	Learn func(*Facts)
+	// Learn adds to facts what only the ledger knows, as [Facts.Learn] does. Nil adds nothing: then
+	// it is not seen that offsets would expire at once, nor until when static members are held.
+	Learn func(context.Context, *Facts) error
 	// Waiting is told who is in the way, whenever that changes; nil is told nothing.
 	Waiting func([]PlanGroup)
 	Clock   func() time.Time // nil is time.Now
@@ -289,7 +290,9 @@ func (a *applying) look(ctx context.Context, names []string) ([]*job, error) {
 	}
 	facts.Sort()
 	if a.order.Learn != nil {
-		a.order.Learn(&facts)
+		if err := a.order.Learn(ctx, &facts); err != nil {
+			return nil, fmt.Errorf("ask what the ledger knows: %w", err)
+		}
 	}
 	if have, want := facts.KafkaClusterID, a.plan.KafkaClusterID; have != "" && want != "" && have != want && !a.plan.Rules.AnyCluster {
 		return nil, &RefusedError{Reasons: []string{fmt.Sprintf("these brokers are Kafka cluster %s, and the plan is for %s", have, want)}}

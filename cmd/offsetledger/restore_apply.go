@@ -216,6 +216,7 @@ func (a *app) carryOut(ctx context.Context, src *source, plan *replay.Plan, fl *
 	defer client.Close()
 	done, err := replay.Apply(ctx, api.RestoreLog{Client: src.Client}, brokers.New(client, a.now), replay.Order{
 		Plan: plan, By: replay.By{Actor: a.actorOf(fl.actor), Reason: fl.reason}, Strict: fl.strict, WaitEmpty: fl.waitEmpty, Clock: a.now,
+		Learn:   func(ctx context.Context, facts *replay.Facts) error { return src.Learn(ctx, plan.Cluster, facts) },
 		Waiting: func(groups []replay.PlanGroup) { a.note("waiting: %v", &replay.BlockedError{Groups: groups}) },
 	})
 	if done == nil || err != nil && !errors.Is(err, replay.ErrPartly) {

@@ -117,7 +117,8 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request, body []byte) erro
 	}
 	done, err := replay.Apply(r.Context(), s.Writes.Log, broker, replay.Order{
 		Plan: sp.Plan, By: replay.By{Actor: string(req.Actor), Reason: string(req.Reason)}, Strict: req.Strict, Clock: s.Now,
-		Approved: s.needsApproval(f.cluster, sp.Plan), Learn: s.learn(f.cluster),
+		Approved: s.needsApproval(f.cluster, sp.Plan),
+		Learn:    func(_ context.Context, facts *replay.Facts) error { s.learn(f.cluster)(facts); return nil },
 	})
 	if err != nil && !errors.Is(err, replay.ErrPartly) {
 		return applyFault(err)

@@ -117,6 +117,25 @@ func TestAPlanWaitsForLeaveAndConsent(t *testing.T) {
 	require.Empty(t, restores.Rows, "what is no restore of ours is not shown as one")
 }
 
+// A program that carries a plan out by itself hears from Kafka, and from the ledger what Kafka does
+// not tell: since when a group is empty, and which never had a member.
+func TestWhoAsksKafkaItselfLearnsFromTheLedger(t *testing.T) {
+	d := writer(t)
+	apitest.Begin(t, d.ledger, apitest.NightEnds).Members("fraud", 2)
+	facts := replay.Facts{At: ledger.AtTime(nightEnds), Groups: []replay.GroupFacts{
+		{Name: "fraud", Exists: true, State: "Empty", Rows: []ledger.Offset{{Topic: "refunds", At: 52830}}},
+		{Name: "mailer-old", Exists: true, State: "Empty"},
+		{Name: "never-seen", Exists: true, State: "Empty"},
+	}}
+	require.NoError(t, d.Learn(t.Context(), "prod", &facts))
+	require.Equal(t, ledger.AtTime(nightEnds), facts.Group("fraud").EmptySince)
+	require.False(t, facts.Group("fraud").Simple)
+	require.Len(t, facts.Group("fraud").Rows, 1)
+	require.True(t, facts.Group("mailer-old").Simple)
+	require.False(t, facts.Group("never-seen").EmptySince.Known())
+	requireCode(t, d.Learn(t.Context(), "nowhere", &facts), api.CodeUnknownCluster)
+}
+
 // ben agrees to a plan, kim carries it out, and its rows say both; what kim agreed to alone, nobody
 // else has.
 func TestRowsSayWhoAgreedToTheirPlan(t *testing.T) {

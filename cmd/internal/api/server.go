@@ -97,6 +97,7 @@ const (
 	routeRestores    = "/api/v1/restores"
 	routeUndo        = "/api/v1/restores/undo"
 	routeUndoInquiry = "/api/v1/restores/undo/inquiry"
+	routeFacts       = "/api/v1/plans/facts"
 	routeRecords     = "/api/v1/records/read"
 	routeAppend      = "/api/v1/records/append"
 
@@ -168,6 +169,7 @@ func NewHandler(c Config) http.Handler {
 		routePlans:          {takes: []string{paramCluster}, serve: s.plans, post: s.makePlan, reads: true},
 		routePlan:           {takes: []string{paramCluster, paramID}, serve: s.plan, reads: true},
 		routePlanInquiry:    {post: s.planInquiry, reads: true},
+		routeFacts:          {post: s.learnt},
 		routeApply:          {post: s.apply, reads: true},
 		routeApprove:        {post: s.approve, reads: true},
 		routeRestores:       {takes: []string{paramCluster}, serve: s.restores, reads: true},
