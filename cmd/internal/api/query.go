@@ -71,69 +71,64 @@ type Query struct {
 
 // Values spells q as query parameters.
 func (q Query) Values() url.Values {
-	v := url.Values{}
-	set := func(name, value string) {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	set(paramCluster, Spell(q.Cluster))
+	v := values{}
+	v.text(paramCluster, Spell(q.Cluster))
 	if q.Group != nil {
-		v.Set(paramGroup, Spell(*q.Group))
+		v.add(paramGroup, Spell(*q.Group)) // also the empty one
 	}
-	for _, t := range q.Topics {
-		v.Add(paramTopic, Spell(t))
+	listed(v, paramGroup, q.Groups, Spell)
+	listed(v, paramTopic, q.Topics, Spell)
+	listed(v, paramPartition, q.Partitions, func(p int32) string { return strconv.Itoa(int(p)) })
+	for _, p := range [][2]string{
+		{paramAt, q.At}, {paramSince, q.Since}, {paramUntil, q.Until}, {paramFrom, q.FromPoint}, {paramTo, q.To},
+		{paramState, q.State}, {paramSort, q.Sort}, {paramID, q.ID}, {paramNext, q.Next},
+	} {
+		v.text(p[0], p[1])
 	}
-	for _, p := range q.Partitions {
-		v.Add(paramPartition, strconv.FormatInt(int64(p), 10))
-	}
-	set(paramAt, q.At)
-	set(paramSince, q.Since)
-	set(paramUntil, q.Until)
-	for _, m := range q.Movements {
-		v.Add(paramMovement, m.String())
-	}
-	for _, m := range q.Not {
-		v.Add(paramNot, m.String())
-	}
-	for _, k := range q.Kinds {
-		v.Add(paramKind, k)
-	}
-	set(paramState, q.State)
-	set(paramSort, q.Sort)
-	if q.LagAbove != nil {
-		v.Set(paramLagAbove, strconv.FormatInt(*q.LagAbove, 10))
-	}
-	if q.Reasonless {
-		v.Set(paramReasonless, "true")
-	}
-	set(paramID, q.ID)
-	if q.Limit != nil {
-		v.Set(paramLimit, strconv.Itoa(*q.Limit))
-	}
-	set(paramNext, q.Next)
-	if q.Follow {
-		v.Set(paramFollow, "true")
-	}
+	listed(v, paramMovement, q.Movements, projection.Movement.String)
+	listed(v, paramNot, q.Not, projection.Movement.String)
+	listed(v, paramKind, q.Kinds, func(kind string) string { return kind })
+	number(v, paramLagAbove, q.LagAbove)
+	number(v, paramLimit, q.Limit)
+	number(v, paramPoints, q.Points)
+	v.yes(paramReasonless, q.Reasonless)
+	v.yes(paramFollow, q.Follow)
+	v.yes(paramTimeLag, q.TimeLag)
+	v.yes(paramApart, q.PerPartition)
 	if q.From != (Position{}) {
-		v.Set(paramFrom, q.From.String())
+		v.add(paramFrom, q.From.String())
 	}
 	if q.Around != 0 {
-		v.Set(paramAround, strconv.FormatUint(q.Around, 10))
+		v.add(paramAround, strconv.FormatUint(q.Around, 10))
 	}
-	if q.Points != nil {
-		v.Set(paramPoints, strconv.FormatInt(*q.Points, 10))
+	return url.Values(v)
+}
+
+// values are query parameters in the making: what was not given is not written.
+type values url.Values
+
+func (v values) add(name, value string) { url.Values(v).Add(name, value) }
+
+func (v values) text(name, value string) {
+	if value != "" {
+		v.add(name, value)
 	}
-	if q.TimeLag {
-		v.Set(paramTimeLag, "true")
+}
+
+func (v values) yes(name string, is bool) {
+	if is {
+		v.add(name, "true")
 	}
-	for _, g := range q.Groups {
-		v.Add(paramGroup, Spell(g))
+}
+
+func listed[T any](v values, name string, list []T, spell func(T) string) {
+	for _, x := range list {
+		v.add(name, spell(x))
 	}
-	set(paramFrom, q.FromPoint)
-	set(paramTo, q.To)
-	if q.PerPartition {
-		v.Set(paramApart, "true")
+}
+
+func number[N int | int64](v values, name string, n *N) {
+	if n != nil {
+		v.add(name, strconv.FormatInt(int64(*n), 10))
 	}
-	return v
 }
