@@ -20,6 +20,9 @@ type PutBacks struct {
 	from     operators
 	restores []RestoreRecord // oldest first
 	goals    map[string]goal // of the plans that they carried out, by digest
+	// Indexes of restores: by their plan all, the others of those that were carried out and not
+	// undone: by what they put back, or undo.
+	ofPlan, ofIncident, ofGroup, undoing map[string][]int
 }
 
 // goal is what a plan is to put back: an incident, or whole groups to a point; zero: nothing.
@@ -60,6 +63,15 @@ func (x *PutBacks) renew(ctx context.Context, r Reader, cluster string) (err err
 	if x.restores, err = Restores(ctx, r, cluster); err != nil {
 		return err
 	}
+	if err := x.learn(ctx, r, cluster); err != nil {
+		return err
+	}
+	x.index()
+	return nil
+}
+
+// learn reads what the restores were to do of which that is not known yet.
+func (x *PutBacks) learn(ctx context.Context, r Reader, cluster string) error {
 	missing := map[string]goal{}
 	for i := range x.restores {
 		digest := x.restores[i].Digest
@@ -103,6 +115,31 @@ func (p *Plan) goal() goal {
 	return out
 }
 
+func (x *PutBacks) index() {
+	x.ofPlan, x.ofIncident, x.ofGroup, x.undoing = map[string][]int{}, map[string][]int{}, map[string][]int{}, map[string][]int{}
+	undone := map[string]bool{}
+	for i := len(x.restores) - 1; i >= 0; i-- { // what undoes comes behind what it undoes
+		if r := &x.restores[i]; r.Undoes != "" && r.Until != 0 && !undone[r.Restore] {
+			undone[r.Undoes] = true
+		}
+	}
+	for i := range x.restores {
+		r, g := &x.restores[i], x.goals[x.restores[i].Digest]
+		x.ofPlan[r.Plan] = append(x.ofPlan[r.Plan], i)
+		switch {
+		case r.Until == 0 || undone[r.Restore]:
+		case r.Undoes != "":
+			x.undoing[r.Undoes] = append(x.undoing[r.Undoes], i)
+		case g.incident != "":
+			x.ofIncident[g.incident] = append(x.ofIncident[g.incident], i)
+		default:
+			for _, group := range g.groups {
+				x.ofGroup[group] = append(x.ofGroup[group], i)
+			}
+		}
+	}
+}
+
 // Of returns the restore that an incident came of, and the last that put it back and was not taken
 // back itself; nil if there is none. One puts an incident back if its plan was made for that, or
 // takes the whole group to a moment before it, or if the restore that the incident came of is
@@ -110,33 +147,30 @@ func (p *Plan) goal() goal {
 func (x *PutBacks) Of(in *projection.Incident) (made, by *RestoreRecord) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for i := range x.restores {
-		r := &x.restores[i]
-		if in.Plan != "" && r.Plan == in.Plan && r.Seq < in.Seq {
-			made = r
+	last := func(among []int, fits func(*RestoreRecord) bool) *RestoreRecord {
+		for _, i := range slices.Backward(among) {
+			if r := &x.restores[i]; fits(r) {
+				return r
+			}
 		}
+		return nil
 	}
-	for i := range x.restores {
-		r := &x.restores[i]
-		if r.Until != 0 && r.Seq > in.LastSeq && !x.undone(r) && x.covers(r, in, made) {
+	later := func(r *RestoreRecord) bool { return r.Seq > in.LastSeq }
+	before := func(r *RestoreRecord) bool {
+		p := x.goals[r.Digest].point
+		return later(r) && (p.Seq > 0 && p.Seq < in.Seq || p.Time.Known() && p.Time.Before(in.Time))
+	}
+	if in.Plan != "" {
+		made = last(x.ofPlan[in.Plan], func(r *RestoreRecord) bool { return r.Seq < in.Seq })
+	}
+	found := []*RestoreRecord{last(x.ofIncident[in.ID()], later), last(x.ofGroup[in.Group], before)}
+	if made != nil {
+		found = append(found, last(x.undoing[made.Restore], later))
+	}
+	for _, r := range found {
+		if r != nil && (by == nil || r.Seq > by.Seq) {
 			by = r
 		}
 	}
 	return made, by
-}
-
-func (x *PutBacks) undone(r *RestoreRecord) bool {
-	return slices.ContainsFunc(x.restores, func(u RestoreRecord) bool { return u.Undoes == r.Restore && u.Until != 0 && !x.undone(&u) })
-}
-
-func (x *PutBacks) covers(r *RestoreRecord, in *projection.Incident, made *RestoreRecord) bool {
-	if r.Undoes != "" {
-		return made != nil && made.Restore == r.Undoes
-	}
-	g := x.goals[r.Digest]
-	if g.incident != "" {
-		return g.incident == in.ID()
-	}
-	before := g.point.Seq > 0 && g.point.Seq < in.Seq || g.point.Time.Known() && g.point.Time.Before(in.Time)
-	return before && slices.Contains(g.groups, in.Group)
 }
