@@ -21,6 +21,17 @@ type transaction struct {
 	rows       []pendingRow
 	marked     bool // the replaced rows have their flag
 	bytes      int  // estimate of the events that the rows become
+
+	// Where the rows of a key stand that no tombstone stands behind, of those that were looked
+	// through so far: none are before the first tombstone comes.
+	alive  map[pendingKey][]int
+	looked int
+}
+
+// pendingKey is what a tombstone deletes.
+type pendingKey struct {
+	group string
+	ledger.TopicPartition
 }
 
 // pendingRow is a row that waits for its marker.
@@ -74,15 +85,31 @@ func (p *pendingTable) waitsFor(r *sourceRecord) bool {
 
 // kill marks the pending rows of one key as overtaken by its tombstone.
 func (p *pendingTable) kill(group, topic string, partition int32) {
+	key := pendingKey{group, ledger.TopicPartition{Topic: topic, Partition: partition}}
 	for _, tx := range p.open {
-		for i := range tx.rows {
-			row := &tx.rows[i]
-			if row.row.Partition == partition && row.row.Topic == topic && row.group == group {
-				row.dead = true
-			}
+		for _, i := range tx.of(key) {
+			tx.rows[i].dead = true
 		}
+		delete(tx.alive, key)
 	}
 }
+
+// of returns the places of the rows of a key. Groups of many partitions are deleted while large
+// transactions are open, so no row is looked at for each tombstone.
+func (tx *transaction) of(key pendingKey) []int {
+	if tx.alive == nil {
+		tx.alive = map[pendingKey][]int{}
+	}
+	for ; tx.looked < len(tx.rows); tx.looked++ {
+		r := &tx.rows[tx.looked]
+		k := pendingKey{r.group, ledger.TopicPartition{Topic: r.row.Topic, Partition: r.row.Partition}}
+		tx.alive[k] = append(tx.alive[k], tx.looked)
+	}
+	return tx.alive[key]
+}
+
+// moved says that rows do not stand where they stood.
+func (tx *transaction) moved() { tx.alive, tx.looked = nil, 0 }
 
 // What is given out of a transaction at once. Most are smaller by far; a larger one is given
 // out in steps, so that each fits into an append. A row may take a step beyond its bytes.
@@ -149,6 +176,7 @@ func (p *pendingTable) take(producerID int64) (rows []pendingRow, last bool) {
 		return tx.rows, true
 	}
 	rows, tx.rows = tx.rows[:n], tx.rows[n:]
+	tx.moved()
 	for i := range rows {
 		tx.bytes -= rows[i].size()
 	}
@@ -172,6 +200,7 @@ func (p *pendingTable) truncate(position int64) {
 			continue
 		}
 		tx.rows = slices.DeleteFunc(tx.rows, func(r pendingRow) bool { return r.row.SourceOffset >= position })
+		tx.moved()
 		tx.marked = false // what replaced a row may be gone
 		for i := range tx.rows {
 			tx.rows[i].row.Flags &^= ledger.FlagReplaced
