@@ -1,11 +1,9 @@
 package replay
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/google/uuid"
@@ -25,11 +23,14 @@ type PlanError struct {
 }
 
 func (e *PlanError) Error() string {
-	where := e.Field
+	var where []string
 	if e.Line > 0 {
-		where = fmt.Sprintf("line %d", e.Line)
+		where = append(where, fmt.Sprintf("line %d", e.Line))
 	}
-	return where + ": " + e.Reason
+	if e.Field != "" {
+		where = append(where, e.Field)
+	}
+	return strings.Join(where, ", ") + ": " + e.Reason
 }
 
 // Is makes the error match [ErrPlanFile].
@@ -46,8 +47,9 @@ func ParsePlan(b []byte) (*Plan, error) {
 		Kind    string `json:"kind"`
 		Version int    `json:"version"`
 	}
-	if err := json.Unmarshal(b, &head); err != nil {
-		return nil, faultOf(b, err)
+	var w planJSON
+	if json.Unmarshal(b, &head) != nil { // whoever reads it strictly says where
+		return nil, faultOf(ledger.UnmarshalStrict(b, &w))
 	}
 	switch {
 	case head.Kind != "plan":
@@ -55,11 +57,8 @@ func ParsePlan(b []byte) (*Plan, error) {
 	case head.Version != planVersion:
 		return nil, planFault("version", "%d is not a version that this program knows; it knows %d", head.Version, planVersion)
 	}
-	var w planJSON
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&w); err != nil {
-		return nil, faultOf(b, err)
+	if err := ledger.UnmarshalStrict(b, &w); err != nil {
+		return nil, faultOf(err)
 	}
 	p, err := w.plan()
 	if err != nil {
@@ -78,26 +77,12 @@ func (p *Plan) UnmarshalJSON(b []byte) error {
 }
 
 // faultOf says in which line or field JSON goes wrong.
-func faultOf(b []byte, err error) error {
-	var syntax *json.SyntaxError
-	var typ *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		reason := strings.TrimPrefix(syntax.Error(), "json: ")
-		if int(syntax.Offset) >= len(b) {
-			reason = "the file ends in the middle of the plan"
-		}
-		return &PlanError{Line: lineAt(b, int(syntax.Offset)), Reason: reason}
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return &PlanError{Line: lineAt(b, len(b)), Reason: "the file ends in the middle of the plan"}
-	case errors.As(err, &typ):
-		return planFault(typ.Field, "a %s does not belong here", typ.Value)
+func faultOf(err error) error {
+	var fault *ledger.JSONError
+	if !errors.As(err, &fault) {
+		return planFault("plan", "%v", err)
 	}
-	return planFault("plan", "%s", strings.TrimPrefix(err.Error(), "json: "))
-}
-
-func lineAt(b []byte, offset int) int {
-	return 1 + bytes.Count(b[:min(max(offset-1, 0), len(b))], []byte("\n"))
+	return &PlanError{Line: fault.Line, Field: fault.Field, Reason: fault.Reason}
 }
 
 // verify looks whether a plan is what was written: first whatever follows from the rest, since

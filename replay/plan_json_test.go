@@ -84,15 +84,19 @@ func TestPlanFilesThatCannotBeTrusted(t *testing.T) {
 		"action":         {edit(`"action": "set"`, `"action": "overwrite"`), `groups[0].steps[0].action: "overwrite" is no action`},
 		"executable":     {edit(`"executable": false`, `"executable": true`), "executable: true does not follow"},
 		"blocked":        {edit(`"group active"`, `"nothing"`), "blocked: it does not follow"},
-		"no number":      {edit(`"target": 100`, `"target": "100"`), "target: a string does not belong here"},
+		"no number":      {edit(`"target": 100`, `"target": "100"`), `line 66, groups[0].steps[0].target: "100" was given, and a whole number is expected`},
 		"no offset":      {edit(`"target": 100`, `"target": -1`), "groups[0].steps[0].target: a step that sets an offset needs one"},
-		"unknown field":  {edit(`"target": 100`, `"tagret": 100`), `unknown field "tagret"`},
-		"truncated":      {string(good[:len(good)/2]), "the file ends in the middle of the plan"},
-		"syntax":         {edit(`"command": "restore",`, `"command": "restore"`), "line 6: "},
-		"empty":          {"", "line 1: the file ends in the middle of the plan"},
+		"unknown field":  {edit(`"target": 100`, `"tagret": 100`), "line 66, groups[0].steps[0].tagret: there is no such field"},
+		"truncated":      {string(good[:len(good)/2]), ": it ends in the middle"},
+		"syntax":         {edit(`"command": "restore",`, `"command": "restore"`), "line 6: it is not JSON from "},
+		"empty":          {"", "line 1: it ends in the middle"},
 		"foreign":        {`{"kind":"group","version":1}`, `kind: "group" is not a plan`},
 		"newer":          {edit(`"version": 1`, `"version": 2`), "version: 2 is not a version that this program knows"},
 		"something else": {"topic,0,5\n", "line 1: "},
+		"no time":        {edit(`"made": "`, `"made": "in `), `made: "in `},
+		"no id":          {edit(`"topic_id": "6`, `"topic_id": "`), "groups[0].steps[0].topic_id: "},
+		"no list":        {`{"kind":"plan","version":1,"groups":{}}`, "line 1, groups: an object was given, and a list is expected"},
+		"a list":         {"[\n]", "line 1: a list was given, and an object is expected"},
 		"twice":          {string(good) + string(good), "line "},
 	} {
 		p, err := replay.ParsePlan([]byte(c.file))
@@ -151,7 +155,7 @@ func TestPlanKafkaCSV(t *testing.T) {
 
 	rows, err = replay.ParseKafkaCSV([]byte("\"a,b\",t,1,7\ng,t,0,5\n"))
 	require.NoError(t, err)
-	require.Equal(t, []replay.FileRow{{Group: "a,b", HasGroup: true, Topic: "t", Partition: 1, Offset: 7}, {Group: "g", HasGroup: true, Topic: "t", Offset: 5}}, rows)
+	require.Equal(t, []replay.FileRow{{Line: 1, Group: "a,b", HasGroup: true, Topic: "t", Partition: 1, Offset: 7}, {Line: 2, Group: "g", HasGroup: true, Topic: "t", Offset: 5}}, rows)
 	for file, says := range map[string]string{
 		"":                     "line 1: the file lists nothing",
 		"t,0,5\nt,0,6\n":       "line 2: t/0 is listed twice",
@@ -162,10 +166,35 @@ func TestPlanKafkaCSV(t *testing.T) {
 		"TOPIC,PARTITION\n":    "2 fields; a line is topic,partition,offset",
 		"t,0,5\n\"t,0,5\nt,0,": "line 3: ",
 		",0,5\n":               "the topic is missing",
+		"t,0,5\nt,1,\n":        `line 2: "" is no offset`,
+		"g,t,0,5\ng,t,0,6\n":   "line 2: t/0 is listed twice",
+		"{\"kind\":\"plan\"}":  "line 1: a quotation mark is not closed, or stands inside a field",
+		"t\n":                  "line 1: 1 field; a line is",
 	} {
 		_, err := replay.ParseKafkaCSV([]byte(file))
 		require.ErrorContains(t, err, says, file)
 	}
+}
+
+// A file and the groups of a plan have to go together: a line about another group is not passed
+// over in silence, nor is a group without a line.
+func TestPlanRowsOfOtherGroups(t *testing.T) {
+	rows, err := replay.ParseKafkaCSV([]byte("g,t,0,5\nh,t,0,6\n"))
+	require.NoError(t, err)
+	require.NoError(t, replay.CheckRows(rows, nil))
+	require.NoError(t, replay.CheckRows(rows, []string{"h", "g"}))
+	require.ErrorContains(t, replay.CheckRows(rows, []string{"g"}), "line 2: it is about group h, and the plan is for g: name that group too")
+	require.ErrorContains(t, replay.CheckRows(rows, []string{"g", "h", ""}), `rows: none is about group ""`)
+
+	// So says a plan, of rows that are of no file.
+	w := wishFor(replay.Target{Kind: replay.TargetRows, Rows: []replay.FileRow{{Group: "g", HasGroup: true, Topic: "t"}, {Group: "h", HasGroup: true, Topic: "t"}}})
+	w.AllTopics = false
+	_, err = replay.PlanReset(w, material(t, history(), replay.Point{}), kafkaNow())
+	require.ErrorIs(t, err, replay.ErrWish)
+	require.ErrorContains(t, err, "rows[1]: it is about group h")
+	w.Target.Rows = []replay.FileRow{{Topic: "t", Offset: 1}, {Topic: "t", Offset: 2}}
+	_, err = replay.PlanReset(w, material(t, history(), replay.Point{}), kafkaNow())
+	require.ErrorContains(t, err, "rows[1]: t/0 is listed twice")
 }
 
 // What one program hands another about Kafka comes through as it was.

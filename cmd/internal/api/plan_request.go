@@ -46,12 +46,13 @@ type TopicSet struct {
 	All        bool    `json:"all,omitempty"`
 }
 
-// FileRow is a line of a file that the stock tool reads. All but the group have to be there.
+// FileRow is a line of a file that the stock tool reads. All but the group have to be there: a
+// number that was forgotten is not 0.
 type FileRow struct {
 	Group     *Text  `json:"group,omitempty"`
 	Topic     Text   `json:"topic"`
-	Partition *int32 `json:"partition"`
-	Offset    *int64 `json:"offset"`
+	Partition *int32 `json:"partition" needed:"true"`
+	Offset    *int64 `json:"offset" needed:"true"`
 }
 
 // FileRows are the rows of a file for a request.

@@ -163,6 +163,30 @@ func TestPlanRequestsThatAreRefused(t *testing.T) {
 		p := requireProblem(t, resp, answer, c.status, c.code)
 		require.Contains(t, p.Detail, c.says, body)
 	}
+	file := func(rows string) string {
+		return `{"command":"reset","cluster":"prod","groups":["billing"],"to":"file","rows":[` + rows + `]}`
+	}
+	for body, says := range map[string]string{
+		file(`{"topic":"orders","partition":0}`):                                              "rows[0].offset: it is missing",
+		file(`{"topic":"orders","offset":5}`):                                                 "rows[0].partition: it is missing",
+		file(`{"partition":0,"offset":5}`):                                                    "rows[0].topic: it is missing",
+		file(`{"topic":"orders","partition":0,"offset":"5"}`):                                 `rows[0].offset: "5" was given, and a whole number is expected`,
+		file(`{"topic":"orders","partition":0,"offset":5,"group":"mailer"}`):                  "rows[0]: it is about group mailer, and the plan is for billing",
+		file(`{"topic":"o","partition":0,"offset":5},{"topic":"o","partition":0,"offset":6}`): "rows[1]: o/0 is listed twice",
+		`{"command":"restore","groups":"billing"}`:                                            `groups: "billing" was given, and a list is expected`,
+		`{"command":"restore","facts":{"groups":[{"type":"x"}]}}`:                             "facts",
+		`{"command":"reset","groups":["billing"],"all_topics":true,"to":"file:offsets.csv"}`:  "a file is read where it lies",
+	} {
+		resp, answer := d.post(t, "/api/v1/plans", body, nil)
+		p := requireProblem(t, resp, answer, http.StatusBadRequest, api.CodeBadParameter)
+		require.Contains(t, p.Detail, says, body)
+		require.NotContains(t, p.Detail, "json", body)
+	}
+	for _, path := range []string{"/api/v1/plans", "/api/v1/plans/inquiry", "/api/v1/incidents/annotate"} {
+		resp, answer := d.post(t, path, `{"cluster":"prod","wrong":1}`, nil)
+		p := requireProblem(t, resp, answer, http.StatusBadRequest, api.CodeBadParameter)
+		require.Regexp(t, `^(wrong|cluster): there is no such field$`, p.Detail, path)
+	}
 	resp, answer := d.post(t, "/api/v1/plans", repairNight, http.Header{"Content-Type": {"text/plain"}})
 	requireProblem(t, resp, answer, http.StatusUnsupportedMediaType, api.CodeNotJSON)
 	resp, answer = d.post(t, "/api/v1/plans", repairNight, http.Header{"Sec-Fetch-Site": {"cross-site"}})

@@ -164,6 +164,9 @@ func fieldsOf(t *testing.T, typ reflect.Type) map[string]string {
 			continue
 		}
 		out[name] = spelled(t, f.Type)
+		if f.Tag.Get("needed") != "" { // a pointer only to see whether it is there
+			out[name] = strings.TrimSuffix(out[name], "?")
+		}
 	}
 	return out
 }
