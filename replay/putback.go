@@ -12,14 +12,20 @@ import (
 	"github.com/offsetledger/offsetledger/projection"
 )
 
-// PutBacks are the restores of a cluster, as far as incidents were made or put back by them. They are
-// read when they are asked for, and again only if there are more. Safe for use by several
-// goroutines.
+// PutBacks finds the restores of a cluster that incidents were made or put back by. They are read
+// when they are asked for, and again only if there are more. Safe for use by several goroutines.
 type PutBacks struct {
-	mu       sync.Mutex // guards all below
-	from     operators
+	mu    sync.Mutex // guards all below
+	from  operators
+	goals map[string]goal // of the plans that were carried out, by digest
+	found *PutBack
+}
+
+// PutBack says of incidents which restores made them and put them back, up to some sequence. It does
+// not change, and the zero PutBack knows of none.
+type PutBack struct {
 	restores []RestoreRecord // oldest first
-	goals    map[string]goal // of the plans that they carried out, by digest
+	points   []Point         // that they went to; zero: to no point before which an incident could lie
 	// Indexes of restores: by their plan all, the others of those that were carried out and not
 	// undone: by what they put back, or undo.
 	ofPlan, ofIncident, ofGroup, undoing map[string][]int
@@ -34,47 +40,45 @@ type goal struct {
 
 // NewPutBacks returns the restores that r holds of a cluster.
 func NewPutBacks(r Reader, cluster string) *PutBacks {
-	return &PutBacks{from: operators{reader: r, cluster: cluster}, goals: map[string]goal{}}
+	return &PutBacks{from: operators{reader: r, cluster: cluster}, goals: map[string]goal{}, found: &PutBack{}}
 }
 
-// Through takes in what is stored up to a sequence at least.
-func (x *PutBacks) Through(ctx context.Context, seq uint64) error {
+// Through returns what is known up to a sequence at least.
+func (x *PutBacks) Through(ctx context.Context, seq uint64) (*PutBack, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	reader, cluster := x.from.reader, x.from.cluster
 	before, more := x.from.through, false
-	note := func(rec *ledger.Record) {
+	err := x.from.read(ctx, seq, "", func(rec *ledger.Record) {
 		action := rec.Event.Operation.Action
 		more = more || action == OperationApply || action == OperationApplied
-	}
-	err := x.from.read(ctx, seq, "", note)
+	})
 	if err == nil && more {
-		err = x.renew(ctx, reader, cluster)
+		err = x.renew(ctx, x.from.reader, x.from.cluster)
 	}
 	if err != nil {
 		x.from.through = before
-		return fmt.Errorf("read what was put back: %w", err)
+		return nil, fmt.Errorf("read what was put back: %w", err)
 	}
-	return nil
+	return x.found, nil
 }
 
 // renew reads the restores, and the plans of those that it does not know yet.
-func (x *PutBacks) renew(ctx context.Context, r Reader, cluster string) (err error) {
-	if x.restores, err = Restores(ctx, r, cluster); err != nil {
-		return err
+func (x *PutBacks) renew(ctx context.Context, r Reader, cluster string) error {
+	restores, err := Restores(ctx, r, cluster)
+	if err == nil {
+		err = x.learn(ctx, r, cluster, restores)
 	}
-	if err := x.learn(ctx, r, cluster); err != nil {
-		return err
+	if err == nil {
+		x.found = indexed(restores, x.goals)
 	}
-	x.index()
-	return nil
+	return err
 }
 
 // learn reads what the restores were to do of which that is not known yet.
-func (x *PutBacks) learn(ctx context.Context, r Reader, cluster string) error {
+func (x *PutBacks) learn(ctx context.Context, r Reader, cluster string, restores []RestoreRecord) error {
 	missing := map[string]goal{}
-	for i := range x.restores {
-		digest := x.restores[i].Digest
+	for i := range restores {
+		digest := restores[i].Digest
 		if _, known := x.goals[digest]; !known {
 			missing[digest] = goal{}
 		}
@@ -115,8 +119,11 @@ func (p *Plan) goal() goal {
 	return out
 }
 
-func (x *PutBacks) index() {
-	x.ofPlan, x.ofIncident, x.ofGroup, x.undoing = map[string][]int{}, map[string][]int{}, map[string][]int{}, map[string][]int{}
+func indexed(restores []RestoreRecord, goals map[string]goal) *PutBack {
+	x := &PutBack{
+		restores: restores, points: make([]Point, len(restores)),
+		ofPlan: map[string][]int{}, ofIncident: map[string][]int{}, ofGroup: map[string][]int{}, undoing: map[string][]int{},
+	}
 	undone := map[string]bool{}
 	for i := len(x.restores) - 1; i >= 0; i-- { // what undoes comes behind what it undoes
 		if r := &x.restores[i]; r.Undoes != "" && r.Until != 0 && !undone[r.Restore] {
@@ -124,7 +131,8 @@ func (x *PutBacks) index() {
 		}
 	}
 	for i := range x.restores {
-		r, g := &x.restores[i], x.goals[x.restores[i].Digest]
+		r, g := &x.restores[i], goals[x.restores[i].Digest]
+		x.points[i] = g.point
 		x.ofPlan[r.Plan] = append(x.ofPlan[r.Plan], i)
 		switch {
 		case r.Until == 0 || undone[r.Restore]:
@@ -138,30 +146,29 @@ func (x *PutBacks) index() {
 			}
 		}
 	}
+	return x
 }
 
 // Of returns the restore that an incident came of, and the last that put it back and was not taken
 // back itself; nil if there is none. One puts an incident back if its plan was made for that, or
 // takes the whole group to a moment before it, or if the restore that the incident came of is
 // what it takes back.
-func (x *PutBacks) Of(in *projection.Incident) (made, by *RestoreRecord) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	last := func(among []int, fits func(*RestoreRecord) bool) *RestoreRecord {
+func (x *PutBack) Of(in *projection.Incident) (made, by *RestoreRecord) {
+	last := func(among []int, fits func(i int) bool) *RestoreRecord {
 		for _, i := range slices.Backward(among) {
-			if r := &x.restores[i]; fits(r) {
-				return r
+			if fits(i) {
+				return &x.restores[i]
 			}
 		}
 		return nil
 	}
-	later := func(r *RestoreRecord) bool { return r.Seq > in.LastSeq }
-	before := func(r *RestoreRecord) bool {
-		p := x.goals[r.Digest].point
-		return later(r) && (p.Seq > 0 && p.Seq < in.Seq || p.Time.Known() && p.Time.Before(in.Time))
+	later := func(i int) bool { return x.restores[i].Seq > in.LastSeq }
+	before := func(i int) bool {
+		p := x.points[i]
+		return later(i) && (p.Seq > 0 && p.Seq < in.Seq || p.Time.Known() && p.Time.Before(in.Time))
 	}
 	if in.Plan != "" {
-		made = last(x.ofPlan[in.Plan], func(r *RestoreRecord) bool { return r.Seq < in.Seq })
+		made = last(x.ofPlan[in.Plan], func(i int) bool { return x.restores[i].Seq < in.Seq })
 	}
 	found := []*RestoreRecord{last(x.ofIncident[in.ID()], later), last(x.ofGroup[in.Group], before)}
 	if made != nil {

@@ -123,12 +123,12 @@ func (s *server) learnReasons(ctx context.Context, f *frame) (err error) {
 	if f.reasons, err = a.said.Through(ctx, f.seq); err != nil {
 		return err
 	}
-	f.putBacks = a.putBack
-	return a.putBack.Through(ctx, f.seq)
+	f.putBacks, err = a.putBack.Through(ctx, f.seq)
+	return err
 }
 
 // setRestores says which restore an incident came of, and which put it back.
-func (r *IncidentRow) setRestores(x *replay.PutBacks, in *projection.Incident) {
+func (r *IncidentRow) setRestores(x *replay.PutBack, in *projection.Incident) {
 	if x == nil {
 		return
 	}

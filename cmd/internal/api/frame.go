@@ -31,7 +31,7 @@ type frame struct {
 	seq      uint64                         // last sequence that was taken into account
 	sure     projection.Known               // how sure the answer is as a whole; each row says it for itself
 	reasons  map[string][]replay.Annotation // of incidents, as were given afterwards; see learnReasons
-	putBacks *replay.PutBacks               // likewise
+	putBacks *replay.PutBack                // likewise
 }
 
 // frame waits until the view has everything that is stored, and finds the cluster.
