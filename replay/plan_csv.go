@@ -15,14 +15,23 @@ import (
 
 // WriteKafkaCSV writes where a plan moves offsets as a file that the stock tool takes: lines of
 // topic,partition,offset, with the group before them if there are several, and without a head.
-// Steps that set nothing are left out.
+//
+// The tool moves what the file lists, whenever that is, and nothing else. So what is kept is not
+// listed, since it may have moved on until then, and a deletion cannot be. Only of a plan with the
+// target current, which is made for this, all is listed that is committed. Of a plan that is
+// [Plan.Impossible] nothing is.
 func (p *Plan) WriteKafkaCSV(w io.Writer) error {
+	if p.Impossible() {
+		return nil
+	}
+	current := p.Command == CommandReset && p.Point == (&Target{Kind: TargetCurrent}).String()
 	out := csv.NewWriter(w)
 	for i := range p.Groups {
 		g := &p.Groups[i]
 		for j := range g.Steps {
 			s := &g.Steps[j]
-			if s.Action != ActionSet {
+			listed := s.Action == ActionSet || current && s.Action == ActionKeep && s.Target.Exists && s.Target == s.Current
+			if !listed {
 				continue
 			}
 			line := []string{s.Topic, strconv.Itoa(int(s.Partition)), strconv.FormatInt(s.Target.At, 10)}

@@ -176,6 +176,27 @@ func TestPlanKafkaCSV(t *testing.T) {
 	}
 }
 
+// The stock tool moves what its file lists, whenever it is given it. What a plan keeps or deletes is
+// not listed; of one that is made to note down what is committed, all is; of one that can never be
+// carried out, nothing.
+func TestPlanKafkaCSVMovesNothingElse(t *testing.T) {
+	written := func(p *replay.Plan) string {
+		var b bytes.Buffer
+		require.NoError(t, p.WriteKafkaCSV(&b))
+		return b.String()
+	}
+	f := kafkaNow(has(0, 50), has(1, 60), has(2, 10))
+	require.Equal(t, "t,0,50\nt,1,60\nt,2,10\n", written(resetTo(t, "current", f, replay.Rules{}, pick(0, 1, 2, 3))))
+	require.Equal(t, "t,0,10\nt,1,10\n", written(resetTo(t, "10", f, replay.Rules{}, pick(0, 1, 2))))
+	require.Equal(t, "t,2,55\n", written(resetTo(t, "55", f, replay.Rules{Direction: replay.DirectionForward}, pick(1, 2))))
+	require.Empty(t, written(resetTo(t, "2000000", f, replay.Rules{}, pick(0))))
+
+	log := history(commit("g", hour, recordedRow(0, 40, 7, "", 0, hour)), commit("g", 3*hour, recordedRow(1, 60, 7, "", 1, 3*hour)))
+	p := restoreTo(t, log, replay.Point{Time: millis(2 * hour)}, kafkaNow(has(0, 50), has(1, 60)), replay.Rules{DeleteAbsent: true})
+	require.Equal(t, 1, p.Sums().Deleted)
+	require.Equal(t, "t,0,40\n", written(p))
+}
+
 // A file and the groups of a plan have to go together: a line about another group is not passed
 // over in silence, nor is a group without a line.
 func TestPlanRowsOfOtherGroups(t *testing.T) {

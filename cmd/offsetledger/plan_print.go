@@ -21,6 +21,7 @@ func (a *app) printPlan(p *replay.Plan) error {
 	case outJSON:
 		return a.printJSON(p)
 	case outKafkaCSV:
+		a.noteLeftOut(p)
 		return p.WriteKafkaCSV(a.stdout)
 	}
 	t := a.stepTable(p)
@@ -41,6 +42,19 @@ func (a *app) printPlan(p *replay.Plan) error {
 		fmt.Fprintln(a.stdout, fromLedger(p))
 	}
 	return nil
+}
+
+// noteLeftOut says what of a plan is not in the file for the stock tool, which leaves that as it is.
+func (a *app) noteLeftOut(p *replay.Plan) {
+	t := p.Sums()
+	switch {
+	case p.Impossible():
+		a.note("the file is empty, since nothing of plan %s can be carried out", p.ID)
+	case t.Deleted > 0:
+		a.note("not in the file, which cannot say it: %s to delete", count(t.Deleted, "offset"))
+	case t.Set == 0 && p.Point != "current":
+		a.note("the file is empty, since plan %s moves nothing", p.ID)
+	}
 }
 
 // fromLedger says of a plan that no Kafka has answered for how old what it rests on is, and why.
