@@ -11,7 +11,8 @@ import (
 
 // Clear deletes all committed offsets of the group, those of the ledger that this manager has
 // not restored included, and forgets what is pending. It is a deleted event in the history, with
-// the cause cleared: what was committed before can still be read there.
+// the cause cleared, or where Kafka is captured what capture sees of it, with the reason "clear":
+// what was committed before can still be read there.
 func (m *Manager) Clear(ctx context.Context) error {
 	if err := m.begin(ctx); err != nil {
 		return fmt.Errorf("clear: %w", err)
