@@ -45,8 +45,8 @@ type Order struct {
 	Strict bool
 	// WaitEmpty is how long to wait for groups that are in the way; 0 does not wait.
 	WaitEmpty time.Duration
-	// Approved wants somebody else to have approved the plan within the last [ApprovalLife].
-	Approved bool
+	// NeedsApproval wants somebody else to have approved the plan within the last [ApprovalLife].
+	NeedsApproval bool
 	// Learn adds to facts what only the ledger knows, as [Facts.Learn] does. Nil adds nothing: then
 	// it is not seen that offsets would expire at once, nor until when static members are held.
 	Learn func(context.Context, *Facts) error
@@ -143,7 +143,7 @@ func (a *applying) allowed(ctx context.Context) error {
 		return errors.New("a plan has to be sealed before it is carried out")
 	case a.plan.Impossible():
 		return &RefusedError{Reasons: a.plan.refusals()}
-	case a.order.Approved:
+	case a.order.NeedsApproval:
 		return Approved(ctx, a.log, a.plan, a.order.By, a.order.Clock())
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/offsetledger/offsetledger/ledger"
@@ -26,15 +27,27 @@ func Approve(ctx context.Context, log Log, p *Plan, by By, now time.Time) error 
 	return nil
 }
 
+// clockSkew is how far the clocks of those who approve and those who apply can be apart.
+const clockSkew = 5 * time.Minute
+
 // stillApproved reports whether an approval of one moment is good at another.
 func stillApproved(given, at ledger.Time) bool {
 	age, ok := at.Sub(given)
-	return ok && age <= ApprovalLife
+	return ok && -clockSkew <= age && age <= ApprovalLife
+}
+
+// samePerson reports whether two names are of one person: they are as they were typed, once so and
+// once in capitals.
+func samePerson(a, b string) bool {
+	return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b))
 }
 
 // Approved fails with [ErrRefused] if nobody but whoever carries a plan out has agreed to it within
 // the last [ApprovalLife].
 func Approved(ctx context.Context, log Log, p *Plan, by By, at time.Time) error {
+	if strings.TrimSpace(by.Actor) == "" {
+		return &RefusedError{Reasons: []string{"somebody else has to agree, and it is not said who carries it out"}}
+	}
 	now := ledger.AtTime(at)
 	own := false
 	for rec, err := range operations(ctx, logReader{log, p.Cluster}, p.Cluster, OperationApprove) {
@@ -49,7 +62,7 @@ func Approved(ctx context.Context, log Log, p *Plan, by By, at time.Time) error 
 		if !stillApproved(ev.Time, now) {
 			continue
 		}
-		if ev.Actor != by.Actor {
+		if !samePerson(ev.Actor, by.Actor) {
 			return nil
 		}
 		own = true

@@ -34,7 +34,7 @@ func (a *Approvals) Before(ctx context.Context, plan, actor string, seq uint64, 
 	}
 	by, ok := "", false
 	for _, g := range a.given[plan] {
-		if g.seq < seq && g.actor != actor && stillApproved(g.at, at) {
+		if g.seq < seq && !samePerson(g.actor, actor) && stillApproved(g.at, at) {
 			by, ok = g.actor, true
 		}
 	}

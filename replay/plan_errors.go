@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/offsetledger/offsetledger/ledger"
 )
@@ -57,6 +58,13 @@ func (w *Wish) validate() error {
 	}
 	if err := CheckRows(w.Target.Rows, w.Groups); err != nil {
 		faults = append(faults, err)
+	}
+	rows := slices.Clone(w.Target.Rows)
+	sortRows(rows)
+	for i := range rows[min(1, len(rows)):] {
+		if a, b := &rows[i], &rows[i+1]; a.Group == b.Group && a.Topic == b.Topic && a.Partition == b.Partition {
+			fault("%s/%d is listed twice", ledger.Spell(a.Topic), a.Partition)
+		}
 	}
 	if !w.Target.Point.Resolved() {
 		fault("the point %s is not resolved to a sequence", w.Target.Point)

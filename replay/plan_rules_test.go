@@ -79,7 +79,7 @@ func TestPlanOfAMomentThatIsNotKnown(t *testing.T) {
 	log := history(commit("g", hour, recordedRow(0, 100, 7, "", 0, hour)))
 	f := kafkaNow(has(0, 50))
 	p := restoreTo(t, log, replay.Point{Time: millis(500)}, f, replay.Rules{})
-	requireSteps(t, p, brief{action: replay.ActionRefuse, reasons: "it is not known what was committed then: before history"})
+	requireSteps(t, p, brief{action: replay.ActionRefuse, reasons: "it is not known what was committed then: before history, which is known whole since " + millis(1000).String()})
 	p = restoreTo(t, log, replay.Point{Time: millis(planNow - 1)}, f, replay.Rules{})
 	requireSteps(t, p, brief{action: replay.ActionRefuse, reasons: "capture has not passed that moment"})
 
@@ -128,6 +128,11 @@ func TestPlanTargets(t *testing.T) {
 		require.Equal(t, want, resetTo(t, text, f, replay.Rules{}, pick(0)).Groups[0].Steps[0].Target.At, text)
 	}
 	requireSteps(t, resetTo(t, "-31", f, replay.Rules{}, pick(0)), brief{action: replay.ActionRefuse, reasons: "1 record gone"})
+	// A shift beyond what there are numbers for goes as far as there are, and not round to the start.
+	far := resetTo(t, "+9223372036854775807", f, replay.Rules{Clamp: true}, pick(0))
+	requireSteps(t, far, brief{action: replay.ActionSet, target: 100, reasons: "beyond the end"})
+	requireSteps(t, resetTo(t, "+9223372036854775807", f, replay.Rules{}, pick(0)), brief{action: replay.ActionRefuse, reasons: "the log ends at 100"})
+	requireSteps(t, resetTo(t, "-9223372036854775807", f, replay.Rules{Clamp: true}, pick(0)), brief{action: replay.ActionSet, target: 20, reasons: "gone"})
 	requireSteps(t, resetTo(t, "+1", f, replay.Rules{}, pick(1)), brief{action: replay.ActionRefuse, reasons: "nothing can be shifted"})
 	requireSteps(t, resetTo(t, "current", f, replay.Rules{}, pick(1)), brief{action: replay.ActionKeep})
 	requireSteps(t, resetTo(t, "earliest", f, replay.Rules{}, pick(7)), brief{action: replay.ActionRefuse, reasons: "no such partition; it has 4"})

@@ -103,6 +103,22 @@ func FindPlan(ctx context.Context, r Reader, cluster, id string) (StoredPlan, er
 	return StoredPlan{}, fmt.Errorf("find plan %s: %w", id, ErrNoPlan)
 }
 
+// PlanAmong finds a plan by its id among events that are about to be stored. It fails with
+// [ErrNoPlan] if there is none.
+func PlanAmong(events []ledger.Event, id string) (StoredPlan, error) {
+	var cut joiner
+	for i := range events {
+		op := events[i].Operation
+		if op == nil || op.Action != OperationPlan || op.Target != id {
+			continue
+		}
+		if ev, whole := cut.join(&events[i]); whole {
+			return storedPlan(&ledger.Record{Event: ev})
+		}
+	}
+	return StoredPlan{}, fmt.Errorf("find plan %s: %w", id, ErrNoPlan)
+}
+
 // operations yields what operators did of one kind; an event in parts is whole.
 func operations(ctx context.Context, r Reader, cluster, action string) iter.Seq2[ledger.Record, error] {
 	return func(yield func(ledger.Record, error) bool) {
@@ -113,7 +129,7 @@ func operations(ctx context.Context, r Reader, cluster, action string) iter.Seq2
 			}
 			return
 		}
-		var parts []ledger.Event
+		var cut joiner
 		f := ledger.Filter{Subjects: []string{ledger.OperatorSubject(cluster)}}
 		for rec, err := range r.Read(ctx, 1, last, f) {
 			if err != nil {
@@ -123,22 +139,29 @@ func operations(ctx context.Context, r Reader, cluster, action string) iter.Seq2
 			if rec.Event.Operation == nil || rec.Event.Operation.Action != action {
 				continue
 			}
-			if rec.Event.Parts != 0 {
-				if parts = gather(parts, &rec.Event); parts == nil || int(rec.Event.Parts) != len(parts) {
-					continue
-				}
-				whole, err := ledger.Join(parts)
-				parts = nil
-				if err != nil {
-					continue // parts that are of no one event were never stored by us
-				}
-				rec.Event = whole
-			}
-			if !yield(rec, nil) {
+			var whole bool
+			if rec.Event, whole = cut.join(&rec.Event); whole && !yield(rec, nil) {
 				return
 			}
 		}
 	}
+}
+
+// joiner makes events that were stored in parts whole.
+type joiner struct{ parts []ledger.Event }
+
+// join takes the next event, and returns it once it is whole. Parts that are of no one event were
+// never stored by us, and are left out.
+func (j *joiner) join(ev *ledger.Event) (ledger.Event, bool) {
+	if ev.Parts == 0 {
+		return *ev, true
+	}
+	if j.parts = gather(j.parts, ev); j.parts == nil || int(ev.Parts) != len(j.parts) {
+		return ledger.Event{}, false
+	}
+	whole, err := ledger.Join(j.parts)
+	j.parts = nil
+	return whole, err == nil
 }
 
 // gather adds a part to those before it, if it follows them.

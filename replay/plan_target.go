@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -87,7 +88,11 @@ func (d *decider) want(tp ledger.TopicPartition, t *Target) want {
 			}
 			return w
 		}
-		w.target = existing(row.At + t.N)
+		if row.At < 0 {
+			w.refused = fmt.Sprintf("%d is committed, which is no offset", row.At)
+			return w
+		}
+		w.target = existing(shifted(row.At, t.N))
 		return w
 	case TargetRows:
 		return w.listed(d.group.Name, t.Rows)
@@ -111,6 +116,14 @@ func (d *decider) want(tp ledger.TopicPartition, t *Target) want {
 		w.atRecord(d.facts, part, t.Time)
 	}
 	return w
+}
+
+// shifted is an offset and what is added to it, which can be more than there are offsets.
+func shifted(at, by int64) int64 {
+	if by > math.MaxInt64-at {
+		return math.MaxInt64
+	}
+	return at + by
 }
 
 // atRecord finds the record at or after a time. Producers set the times of records, which are

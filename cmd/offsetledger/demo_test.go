@@ -115,8 +115,9 @@ func TestDemoFromReadyToPutBack(t *testing.T) {
 	require.Regexp(t, `(?m)^i`+seq+` .* billing +rewind +3 +`+before+` `, answer)
 	require.Contains(t, answer, "admin tool")
 
-	require.Regexp(t, `(?m)^PLAN p\w+  demo/billing  back to before i`+seq+` `, d.typed(plan))
-	require.Regexp(t, `(?m)^written 3  read back 3  refused 0  `, d.typed(apply+" --yes"))
+	made := regexp.MustCompile(`(?m)^PLAN (p\w+)  demo/billing  back to before i` + seq + ` `).FindStringSubmatch(d.typed(plan))
+	require.NotNil(t, made)
+	require.Regexp(t, `(?m)^written 3  read back 3  refused 0  `, d.typed(apply+" "+made[1]+" --yes"))
 	putBack(t, d, offsets)
 	require.Regexp(t, `(?m)^i`+seq+` .*put back by r\w+$`, d.typed(who))
 	d.said(fmt.Sprintf("billing   put back: 310 -> %s, starts again\n", before))

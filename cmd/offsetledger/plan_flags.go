@@ -123,7 +123,7 @@ func (a *app) request(p *planFlags, command string, args []string) (api.PlanRequ
 // resetTarget reads where a reset goes, from a file too.
 func (a *app) resetTarget(to string, zone *time.Location, r *api.PlanRequest) error {
 	if path, ok := strings.CutPrefix(to, "file:"); ok {
-		b, err := os.ReadFile(path)
+		b, err := readInput(path)
 		if err != nil {
 			return usagef("--to %s: %w", to, err)
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -60,7 +59,8 @@ func (a *app) restoreApplyCommand() *cobra.Command {
 		Use:   "apply [PLAN]",
 		Short: "Carry a plan out",
 		Long: `Carry a plan out: one that is stored, by its id, or a file of restore plan -o json. Without one
-it is the plan that was made last.
+it is the plan that you made last and that can still be carried out; if nobody is asked, an id is
+needed.
 
 Everything is looked at anew first, and nothing is written unless every action and direction is
 as the plan says. What is intended is recorded with what was there before, the offsets are
@@ -83,7 +83,7 @@ be, 3 if --watch saw it overwritten.`,
 				return err
 			}
 			defer src.close() //nolint:errcheck // what was stored is acknowledged
-			plan, err := a.planOf(cmd.Context(), src, args)
+			plan, err := a.planOf(cmd.Context(), src, args, fl)
 			if err != nil {
 				return err
 			}
@@ -92,32 +92,6 @@ be, 3 if --watch saw it overwritten.`,
 	}
 	a.addApplyFlags(cmd, fl)
 	return cmd
-}
-
-// planOf is the plan that a command line names: by its id, as a file, or the last one.
-func (a *app) planOf(ctx context.Context, src *source, args []string) (*replay.Plan, error) {
-	if len(args) == 0 {
-		stored, err := src.Plans(ctx, api.Query{Cluster: a.cluster})
-		if err != nil {
-			return nil, err
-		}
-		if len(stored.Rows) == 0 {
-			return nil, fmt.Errorf("no plan was made in %s: %s", clusterName(stored.Cluster), a.typed("restore", "plan", "--help"))
-		}
-		args = []string{stored.Rows[0].ID}
-	}
-	b, err := os.ReadFile(args[0])
-	switch {
-	case err == nil:
-		plan, err := replay.ParsePlan(b)
-		if err != nil {
-			return nil, &exitError{exitRefused, fmt.Errorf("%s: %w", args[0], err)}
-		}
-		return plan, nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, err
-	}
-	return src.ShowPlan(ctx, api.Query{Cluster: a.cluster, ID: args[0]})
 }
 
 // applyPlan shows a plan, asks, and carries it out.

@@ -49,17 +49,29 @@ func (a *app) typed(words ...string) string {
 // process was called.
 var named = regexp.MustCompile(`\boffsetledger (serve|(?:restore|reset|snapshot) [a-z]+(?: [pr][0-9a-f]{5,})?)`)
 
-// retyped spells the commands in such a text as they can be typed.
+// retyped spells the commands in such a text as they can be typed. One with flags was spelled by
+// typed already.
 func (a *app) retyped(text string) string {
-	return named.ReplaceAllStringFunc(text, func(command string) string {
-		words := strings.Fields(command)[1:]
-		if words[0] != "serve" {
-			return a.typed(words...)
+	var out strings.Builder
+	for {
+		at := named.FindStringIndex(text)
+		if at == nil {
+			return out.String() + text
 		}
-		daemon := *a
-		daemon.apiURL = "" // it is what listens there
-		return daemon.typed(words...)
-	})
+		command, rest := text[at[0]:at[1]], text[at[1]:]
+		out.WriteString(text[:at[0]])
+		switch words := strings.Fields(command)[1:]; {
+		case strings.HasPrefix(rest, " --"):
+			out.WriteString(command)
+		case words[0] == "serve":
+			daemon := *a
+			daemon.apiURL = "" // it is what listens there
+			out.WriteString(daemon.typed(words...))
+		default:
+			out.WriteString(a.typed(words...))
+		}
+		text = rest
+	}
 }
 
 // typedWrite spells a command that writes to Kafka as typed does, from where this one was told that

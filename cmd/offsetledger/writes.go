@@ -64,7 +64,7 @@ func (s *service) writes() *api.Writes {
 		return a.brokers, nil
 	}}
 	if len(s.may.approval) > 0 {
-		w.Approved = s.may.needed
+		w.NeedsApproval = s.may.needed
 	}
 	return w
 }

@@ -73,11 +73,17 @@ func (s *server) planInquiry(w http.ResponseWriter, r *http.Request, body []byte
 	return s.writeJSON(w, r, d.Inquiry())
 }
 
+// mostGroups is how many groups a plan can be about.
+const mostGroups = 10_000
+
 // draft begins the plan that a request asks for.
 func (s *server) draft(ctx context.Context, body []byte) (*PlanRequest, *frame, *replay.Draft, error) {
 	req := &PlanRequest{}
 	if err := decodeStrictly(body, req); err != nil {
 		return nil, nil, nil, err
+	}
+	if len(req.Groups) > mostGroups {
+		return nil, nil, nil, problem(CodeTooLarge, "groups: a plan can be about %d groups, and these are %d: make several", mostGroups, len(req.Groups))
 	}
 	q := Query{Cluster: string(req.Cluster)}
 	if len(req.Groups) == 1 {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"syscall"
+	"time"
 
 	"github.com/offsetledger/offsetledger/ledger"
 )
@@ -18,6 +19,9 @@ import (
 // mostPosted is how many bytes the body of a request can have: what Kafka says of 100,000
 // partitions with long names is about 40 MB.
 const mostPosted = 128 << 20
+
+// postPatience is how long a body can take to come.
+const postPatience = time.Minute
 
 // posted reads the body of a request that is to change something. It has to be JSON, which no
 // form of a web page can send, and must not come from another origin.
@@ -28,6 +32,8 @@ func (s *server) posted(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 	if typ, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || typ != typeJSON {
 		return nil, problem(CodeNotJSON, "the body has to be JSON, with the header Content-Type: %s", typeJSON)
 	}
+	reading := http.NewResponseController(w)
+	_ = reading.SetReadDeadline(time.Now().Add(postPatience)) // where there is none, the caller's server bounds it
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostPosted))
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
@@ -36,6 +42,7 @@ func (s *server) posted(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 	if err != nil {
 		return nil, problem(CodeBadParameter, "the body of the request broke off")
 	}
+	_ = reading.SetReadDeadline(time.Time{})
 	return body, nil
 }
 

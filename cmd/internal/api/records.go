@@ -95,6 +95,10 @@ func (s *server) readRecords(w http.ResponseWriter, r *http.Request, body []byte
 // operatorKinds are the kinds of events that a restore writes.
 var operatorKinds = []ledger.Kind{ledger.KindIntent, ledger.KindReset, ledger.KindDeleted, ledger.KindFailed, ledger.KindOperator}
 
+// restoreActions are what an operator does who carries a plan out. To agree to one, and to annotate,
+// have routes of their own, with the clock of the daemon.
+var restoreActions = []string{replay.OperationPlan, replay.OperationApply, replay.OperationApplied}
+
 // appendRecords stores what somebody else does who carries a plan out, and nothing else: what
 // capture and managers record is not to be had here.
 func (s *server) appendRecords(w http.ResponseWriter, r *http.Request, body []byte) error {
@@ -115,7 +119,12 @@ func (s *server) appendRecords(w http.ResponseWriter, r *http.Request, body []by
 		if !slices.Contains(operatorKinds, ev.Kind) || ev.Source.Kind != ledger.SourceOperator || ev.ActorVerified {
 			return problem(CodeBadParameter, "events[%d]: a %s event of %s is not one of an operator's", i, ev.Kind, ev.Source.Kind)
 		}
-		if err := s.mayBegin(r.Context(), ev); err != nil {
+		if op := ev.Operation; op != nil && !slices.Contains(restoreActions, op.Action) {
+			return problem(CodeBadParameter, "events[%d]: %q is no action of who carries a plan out", i, op.Action)
+		}
+	}
+	for i := range events {
+		if err := s.mayBegin(r.Context(), &events[i], events[:i]); err != nil {
 			return err
 		}
 	}
@@ -137,13 +146,17 @@ func (s *server) appendRecords(w http.ResponseWriter, r *http.Request, body []by
 	return s.writeJSON(w, r, Appended{receipt.First, receipt.Last})
 }
 
-// mayBegin refuses the beginning of a restore to which somebody else has to agree first.
-func (s *server) mayBegin(ctx context.Context, ev *ledger.Event) error {
-	if ev.Operation == nil || ev.Operation.Action != replay.OperationApply || s.Writes.Approved == nil {
+// mayBegin refuses the beginning of a restore to which somebody else has to agree first. A plan that
+// comes from a file is stored with its beginning, before it.
+func (s *server) mayBegin(ctx context.Context, ev *ledger.Event, before []ledger.Event) error {
+	if ev.Operation == nil || ev.Operation.Action != replay.OperationApply || s.Writes.NeedsApproval == nil {
 		return nil
 	}
 	sp, err := replay.FindPlan(ctx, s.Log, ev.Cluster, ev.Plan)
 	if errors.Is(err, replay.ErrNoPlan) {
+		if sp, err = replay.PlanAmong(before, ev.Plan); err == nil && !s.needsApproval(ev.Cluster, sp.Plan) {
+			return nil
+		}
 		return problem(CodeRefused, "plan %s is not stored here, so that nobody can have agreed to it", ev.Plan)
 	}
 	if err != nil || !s.needsApproval(ev.Cluster, sp.Plan) {

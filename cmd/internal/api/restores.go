@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/offsetledger/offsetledger/projection"
 	"github.com/offsetledger/offsetledger/replay"
@@ -16,8 +17,8 @@ type Writes struct {
 	Log replay.Log
 	// Broker finds the Kafka of a cluster; an error says why there is none to be written to.
 	Broker func(cluster string) (replay.Broker, error)
-	// Approved reports whether somebody else has to agree to a plan about a group.
-	Approved func(cluster, group string) bool
+	// NeedsApproval reports whether somebody else has to agree to a plan about a group.
+	NeedsApproval func(cluster, group string) bool
 }
 
 // Restores answers GET /api/v1/restores: the plans that were carried out, newest first.
@@ -108,8 +109,11 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request, body []byte) erro
 	if err != nil {
 		return err
 	}
-	if req.Reason == "" {
+	switch {
+	case strings.TrimSpace(string(req.Reason)) == "":
 		return problem(CodeBadParameter, "reason: it is not said why")
+	case strings.TrimSpace(string(req.Actor)) == "":
+		return problem(CodeBadParameter, "actor: it is not said who carries it out")
 	}
 	broker, err := s.Writes.Broker(f.cluster)
 	if err != nil {
@@ -117,8 +121,8 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request, body []byte) erro
 	}
 	done, err := replay.Apply(r.Context(), s.Writes.Log, broker, replay.Order{
 		Plan: sp.Plan, By: replay.By{Actor: string(req.Actor), Reason: string(req.Reason)}, Strict: req.Strict, Clock: s.Now,
-		Approved: s.needsApproval(f.cluster, sp.Plan),
-		Learn:    func(_ context.Context, facts *replay.Facts) error { s.learn(f.cluster)(facts); return nil },
+		NeedsApproval: s.needsApproval(f.cluster, sp.Plan),
+		Learn:         func(_ context.Context, facts *replay.Facts) error { s.learn(f.cluster)(facts); return nil },
 	})
 	if err != nil && !errors.Is(err, replay.ErrPartly) {
 		return applyFault(err)
@@ -148,7 +152,7 @@ func (s *server) stored(ctx context.Context, body []byte, req any, of func() (cl
 
 // needsApproval reports whether one of the groups of a plan needs somebody else's consent.
 func (s *server) needsApproval(cluster string, p *replay.Plan) bool {
-	return s.Writes.Approved != nil && slices.ContainsFunc(p.Groups, func(g replay.PlanGroup) bool { return s.Writes.Approved(cluster, g.Group) })
+	return s.Writes.NeedsApproval != nil && slices.ContainsFunc(p.Groups, func(g replay.PlanGroup) bool { return s.Writes.NeedsApproval(cluster, g.Group) })
 }
 
 // learn adds to facts what only the ledger knows.
@@ -165,7 +169,7 @@ func (s *server) approve(w http.ResponseWriter, r *http.Request, body []byte) er
 		return err
 	case req.Digest != sp.Plan.Digest:
 		return problem(CodeStale, "plan %s has the digest %s, and %q was looked at", sp.Plan.ID, sp.Plan.Digest, req.Digest)
-	case req.Actor == "":
+	case strings.TrimSpace(string(req.Actor)) == "":
 		return problem(CodeBadParameter, "actor: it is not said who agrees")
 	}
 	by := replay.By{Actor: string(req.Actor), Reason: string(req.Reason)}

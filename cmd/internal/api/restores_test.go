@@ -27,9 +27,9 @@ func writer(t *testing.T) *daemon {
 			return err
 		}
 		c.Writes = &api.Writes{
-			Log:      log,
-			Broker:   func(string) (replay.Broker, error) { return nil, errors.New("it only reads") },
-			Approved: func(cluster, group string) bool { return cluster == "prod" && group == "billing" },
+			Log:           log,
+			Broker:        func(string) (replay.Broker, error) { return nil, errors.New("it only reads") },
+			NeedsApproval: func(cluster, group string) bool { return cluster == "prod" && group == "billing" },
 		}
 	})
 	apitest.Night(t, d.ledger)

@@ -305,11 +305,13 @@ func TestAPlanThatNeedsApproval(t *testing.T) {
 	w.rewound("billing")
 	p := w.plan(90, "billing")
 	apply := func() error {
-		_, err := replay.Apply(t.Context(), w.log, w.b, replay.Order{Plan: p, By: night, Approved: true})
+		_, err := replay.Apply(t.Context(), w.log, w.b, replay.Order{Plan: p, By: night, NeedsApproval: true})
 		return err
 	}
 	require.ErrorIs(t, apply(), replay.ErrRefused)
 	require.NoError(t, replay.Approve(t.Context(), w.log, p, night, time.Now()))
+	require.NoError(t, replay.Approve(t.Context(), w.log, p, replay.By{Actor: " Ana@OPS "}, time.Now())) // the same person
+	require.NoError(t, replay.Approve(t.Context(), w.log, p, replay.By{Actor: "eve"}, time.Now().Add(time.Hour)))
 	require.ErrorContains(t, apply(), "ana@ops has agreed to it, and carries it out")
 	other := replay.By{Actor: "ben@ops"}
 	require.NoError(t, replay.Approve(t.Context(), w.log, p, other, time.Now().Add(-25*time.Hour)))

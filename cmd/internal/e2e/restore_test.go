@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -276,7 +277,9 @@ func TestARestoreThatIsOverwrittenIsTold(t *testing.T) {
 	here := []string{"--data-dir", d.dir, "-B", r.Addrs()[0]}
 	out = run(t, append([]string{"reset", "plan", group, "--to", "25", "--topics", topic + ":0"}, here...)...)
 	require.Zero(t, out.code, out.stderr)
-	out = run(t, append([]string{"restore", "apply", "--yes", "--reason", "CHG-44"}, here...)...)
+	id := regexp.MustCompile(`^PLAN (p\w+) `).FindStringSubmatch(out.stdout)
+	require.NotNil(t, id, out.stdout)
+	out = run(t, append([]string{"restore", "apply", id[1], "--yes", "--reason", "CHG-44"}, here...)...)
 	require.Zero(t, out.code, out.stderr)
 	require.Contains(t, out.stdout, "written 1  read back 1  refused 0")
 	require.Equal(t, int64(25), stored(t, r, group, topic)[0].At)
