@@ -197,7 +197,7 @@ func TestDoctorFindsNoLedger(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ledger")
 	stdout, stderr := examine(t, exitFailed, "--data-dir", dir)
 	require.Empty(t, stdout)
-	require.Equal(t, "error: there is no ledger in "+dir+": offsetledger serve makes one\n", stderr)
+	require.Equal(t, "error: there is no ledger in "+dir+": go run ./cmd/offsetledger serve --data-dir "+dir+" makes one\n", stderr)
 	require.NoDirExists(t, dir)
 
 	// Before the first start of the daemon it is no fault, and what Kafka allows is told.
@@ -205,7 +205,7 @@ func TestDoctorFindsNoLedger(t *testing.T) {
 	stdout, stderr = examine(t, exitDone, "-B", fake.Addrs()[0], "--data-dir", dir)
 	require.Regexp(t, `(?m)^CAPTURE  tail: `, stdout)
 	require.NotContains(t, stdout, "LEDGER")
-	require.Equal(t, "note: there is no ledger in "+dir+" yet: offsetledger serve makes one\n", stderr)
+	require.Equal(t, "note: there is no ledger in "+dir+" yet: go run ./cmd/offsetledger serve --data-dir "+dir+" makes one\n", stderr)
 	require.NoDirExists(t, dir)
 
 	// A daemon that was named and does not answer is one, and what Kafka allows is told too.
