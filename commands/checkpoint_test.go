@@ -13,6 +13,7 @@ import (
 // The sequence of a checkpoint is that of its event, also when the answer to its append was lost
 // and the manager has renewed its claim behind it to find out; of one in parts it is the last.
 func TestACheckpointTellsItsOwnSequence(t *testing.T) {
+	t.Parallel() // it waits for the disk
 	for _, partitions := range []int{1, 200_000} {
 		for name, f := range map[string]fault{"answered": fine, "the answer is lost": after} {
 			t.Run(fmt.Sprint(name, " ", partitions), func(t *testing.T) {

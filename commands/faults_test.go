@@ -80,6 +80,7 @@ func (s *shaky) LastOf(ctx context.Context, filter string) (uint64, error) {
 // back, every update that was taken is in it once and in order, what is committed is what the
 // ledger says, and the last thing committed of a partition is its last update.
 func TestFaultsLoseAndRepeatNothing(t *testing.T) {
+	t.Parallel() // it waits for the disk
 	log := ledgertest.New(t)
 	for name, kafka := range map[string]bool{"ledger alone": false, "with Kafka": true} {
 		t.Run(name, func(t *testing.T) {
@@ -266,6 +267,7 @@ func TestBlockWithKafka(t *testing.T) {
 
 // What does not fit into one event or one message becomes several, and nothing is left out.
 func TestLargeCommits(t *testing.T) {
+	t.Parallel() // it waits for the disk
 	log := ledgertest.New(t)
 	m := newManager(t, log, config())
 	const partitions = 40_000

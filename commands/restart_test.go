@@ -22,6 +22,7 @@ import (
 // under them, three times. One commits to the ledger alone, one to Kafka too. Nothing that they
 // took is lost, changes places or is there twice, and nobody has to start them anew.
 func TestTheDaemonIsRestarted(t *testing.T) {
+	t.Parallel() // it waits for answers that do not come
 	dir := filepath.Join(t.TempDir(), "ledger")
 	srv, err := embedded.Start(t.Context(), embedded.Config{Dir: dir, Listen: "127.0.0.1:0"})
 	require.NoError(t, err)
@@ -33,7 +34,7 @@ func TestTheDaemonIsRestarted(t *testing.T) {
 	nc, err := nats.Connect(srv.URL(), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
 	require.NoError(t, err)
 	defer nc.Close()
-	log, err := stream.Open(t.Context(), nc, stream.Config{})
+	log, err := stream.Open(t.Context(), nc, stream.Config{AppendTimeout: 8 * time.Second}) // an answer that is lost is waited for an eighth of it
 	require.NoError(t, err)
 
 	alone := commands.Config{Cluster: "prod", Group: "alone", Strategy: commands.Periodic(5 * time.Millisecond)}

@@ -24,6 +24,7 @@ type managerModel struct {
 // the ledger, once and in order; and a second manager restores exactly what the first one
 // committed.
 func TestAManagerIsItsModel(t *testing.T) {
+	t.Parallel() // it waits for the disk
 	log := ledgertest.New(t)
 	group := 0
 	rapid.Check(t, func(rt *rapid.T) {
