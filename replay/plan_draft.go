@@ -91,8 +91,8 @@ func NewDraft(w Wish, m Material) (*Draft, error) {
 			g.then = w.Repair.wants(name)
 		case w.Target.ofHistory():
 			source := w.Target.source(name)
-			g.then = recorded(m, w.Cluster, source)
-			g.none = unrecorded(ledger.TopicPartition{}, m.Then.Known(w.Cluster, source, ledger.TopicPartition{}, nil, m.Asked), m.Asked)
+			g.then = m.recorded(w.Cluster, source)
+			g.none = m.unrecorded(w.Cluster, ledger.TopicPartition{}, m.Then.Known(w.Cluster, source, ledger.TopicPartition{}, nil, m.Asked))
 		}
 		refuseRecreated(m.Now, w.Cluster, g.then)
 		d.groups = append(d.groups, g)
@@ -132,37 +132,42 @@ func (t *Target) source(group string) string {
 
 // recorded is what a group had at the point, of every partition that is known to have had
 // something up to then or to have something now.
-func recorded(m Material, cluster, group string) map[ledger.TopicPartition]want {
+func (m *Material) recorded(cluster, group string) map[ledger.TopicPartition]want {
 	parts := m.Then.AllPartitions(cluster, group)
 	later := m.Now.AllPartitions(cluster, group)
 	out := map[ledger.TopicPartition]want{}
 	for i := range later {
 		tp := ledger.TopicPartition{Topic: later[i].Topic, Partition: later[i].Partition}
-		out[tp] = unrecorded(tp, m.Then.Known(cluster, group, tp, nil, m.Asked), m.Asked)
+		out[tp] = m.unrecorded(cluster, tp, m.Then.Known(cluster, group, tp, nil, m.Asked))
 	}
 	for i := range parts {
 		p := &parts[i]
 		tp := ledger.TopicPartition{Topic: p.Topic, Partition: p.Partition}
 		k := m.Then.Known(cluster, group, tp, p, m.Asked)
 		if !p.Committed.Exists {
-			out[tp] = unrecorded(tp, k, m.Asked)
+			out[tp] = m.unrecorded(cluster, tp, k)
 			continue
 		}
-		out[tp] = wantRow(m.Then, cluster, p, k, m.Asked)
+		out[tp] = m.wantRow(cluster, p, k)
 	}
 	return out
 }
 
 // unrecorded is what is wanted where no offset was.
-func unrecorded(tp ledger.TopicPartition, k projection.Known, asked projection.Asked) want {
-	return want{tp: tp, refused: unsure(k, asked)}
+func (m *Material) unrecorded(cluster string, tp ledger.TopicPartition, k projection.Known) want {
+	return want{tp: tp, refused: m.unsure(cluster, k)}
 }
 
 // unsure is why what was committed then cannot be a target; empty if it is known for good.
-func unsure(k projection.Known, asked projection.Asked) string {
+func (m *Material) unsure(cluster string, k projection.Known) string {
+	asked := m.Asked
 	switch {
 	case k.Certainty == projection.CertaintyUnknown:
-		return "it is not known what was committed then: " + k.Why
+		why := "it is not known what was committed then: " + k.Why
+		if cover, _ := m.Now.Coverage(cluster); k.Why == projection.WhyBeforeHistory && cover.Began.Known() {
+			why += ", which is known whole since " + cover.Began.String()
+		}
+		return why
 	case asked.Time.Known() && k.Certainty == projection.CertaintyStale && k.Until.Known():
 		return "capture has not passed that moment; it is known up to " + k.Until.String()
 	case asked.Time.Known() && k.Certainty == projection.CertaintyStale:
@@ -172,23 +177,23 @@ func unsure(k projection.Known, asked projection.Asked) string {
 }
 
 // wantRow is what is wanted where an offset was: the row as it was recorded.
-func wantRow(then *projection.State, cluster string, p *projection.Partition, k projection.Known, asked projection.Asked) want {
+func (m *Material) wantRow(cluster string, p *projection.Partition, k projection.Known) want {
 	w := want{
 		tp: ledger.TopicPartition{Topic: p.Topic, Partition: p.Partition}, target: p.Committed, recorded: true,
 		epoch: p.LeaderEpoch, metadata: p.Metadata, topicID: p.TopicID, since: p.Effective,
 	}
 	if w.topicID == uuid.Nil {
-		if t, ok := then.Topic(cluster, p.Topic); ok {
+		if t, ok := m.Then.Topic(cluster, p.Topic); ok {
 			w.topicID = t.ID
 		}
 	}
-	switch {
+	switch unsure := m.unsure(cluster, k); {
 	case p.OtherTopic:
 		w.refused = "it was committed to another topic of this name, which was deleted"
 	case p.Invalid():
 		w.refused = fmt.Sprintf("%d was committed, which is no offset", p.Committed.At)
-	case unsure(k, asked) != "":
-		w.refused = unsure(k, asked)
+	case unsure != "":
+		w.refused = unsure
 	case k.Certainty == projection.CertaintyInterval:
 		w.note = fmt.Sprintf("polled: it became so between %s and %s", k.NotBefore, k.NotAfter)
 	}
