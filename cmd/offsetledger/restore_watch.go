@@ -114,11 +114,19 @@ func (a *app) overwritten(ctx context.Context, src *source, plan *replay.Plan, g
 			continue
 		}
 		if at, ours := written[*r.Topic][*r.Partition]; ours && r.From != nil && *r.From >= at {
-			return &exitError{exitCheck, fmt.Errorf("it was overwritten: %s of %s %s/%d from %d to %s at %s (seq %d)",
-				r.Movement, api.Shown(group), cell(*r.Topic), *r.Partition, *r.From, orUnknown(r.To), r.Time, r.Seq)}
+			return &exitError{exitCheck, fmt.Errorf("it was overwritten: %s of %s %s/%d from %d to %s at %s by %s (seq %d)",
+				r.Movement, api.Shown(group), cell(*r.Topic), *r.Partition, *r.From, orUnknown(r.To), r.Time, byWhom(r), r.Seq)}
 		}
 	}
 	return nil
+}
+
+// byWhom names who moved something: who said so, else what the records tell.
+func byWhom(r *api.ChangeRow) string {
+	if r.Actor != nil {
+		return cell(*r.Actor)
+	}
+	return whoWords(&r.Who)
 }
 
 // stayed says how many partitions were committed past their target.

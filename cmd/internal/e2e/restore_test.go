@@ -271,6 +271,7 @@ func TestARestoreThatIsOverwrittenIsTold(t *testing.T) {
 	out = run(t, "restore", "watch", done.ID, "--for", "30s", "--api", d.URL)
 	require.Equal(t, 3, out.code)
 	require.Contains(t, errorLine(t, out.stderr), "it was overwritten: rewind of "+group+" "+topic+"/0 from 20 to 3")
+	require.Regexp(t, ` by (no member, epoch -1|admin tool) \(inferred\) \(seq \d+\)`, errorLine(t, out.stderr))
 
 	// With the daemon away the program opens the ledger itself, and writes to Kafka all the same.
 	require.Zero(t, d.stop())
