@@ -58,8 +58,9 @@ type PlanGroup struct {
 	Blocked []string // why it cannot be done now; that can clear by itself
 	Refused []string // why it cannot be done at all
 	Steps   []Step   // sorted by topic and partition
-	// Untouched are the partitions of the group that the plan is not about.
-	Untouched []ledger.TopicPartition
+	// Untouched are the partitions of the group that the plan is not about. LeftOut are those that
+	// the incident moved and that were not picked to be put back.
+	Untouched, LeftOut []ledger.TopicPartition
 }
 
 // PlanMember is a member that keeps a group from being written to.

@@ -192,6 +192,9 @@ func (w *groupJSON) group(field string) (PlanGroup, error) {
 	for _, tp := range w.Untouched {
 		g.Untouched = append(g.Untouched, ledger.TopicPartition{Topic: string(tp.Topic), Partition: tp.Partition})
 	}
+	for _, tp := range w.LeftOut {
+		g.LeftOut = append(g.LeftOut, ledger.TopicPartition{Topic: string(tp.Topic), Partition: tp.Partition})
+	}
 	return g, nil
 }
 

@@ -70,6 +70,7 @@ type groupJSON struct {
 	Commits    int          `json:"commits"`
 	Steps      []stepJSON   `json:"steps"`
 	Untouched  []topicJSON  `json:"untouched"`
+	LeftOut    []topicJSON  `json:"left_out,omitempty"`
 }
 
 type memberJSON struct {
@@ -177,6 +178,9 @@ func (g *PlanGroup) written() groupJSON {
 	}
 	for _, tp := range g.Untouched {
 		w.Untouched = append(w.Untouched, topicJSON{ledger.Text(tp.Topic), tp.Partition})
+	}
+	for _, tp := range g.LeftOut {
+		w.LeftOut = append(w.LeftOut, topicJSON{ledger.Text(tp.Topic), tp.Partition})
 	}
 	return w
 }

@@ -30,6 +30,7 @@ func everything(t *testing.T) *replay.Plan {
 	f.Topics[0].Partitions[1].Log.Start = 250
 	p := restoreTo(t, log, replay.Point{Time: millis(2 * hour)}, f, replay.Rules{Direction: replay.DirectionForward, AcceptExpiry: true})
 	p.Incident, p.IncidentTime, p.FactsProblem = "i7", millis(2*hour), "no broker answers"
+	p.Groups[0].LeftOut = []ledger.TopicPartition{{Topic: "t", Partition: 3}}
 	p.Seal(nil)
 	return p
 }

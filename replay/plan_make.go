@@ -79,10 +79,18 @@ func (d *Draft) group(g *draftGroup, f *Facts) (PlanGroup, error) {
 	}
 	for _, r := range facts.Rows {
 		tp := ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}
-		if _, in := slices.BinarySearchFunc(picked, tp, comparePartitions); !in {
+		_, moved := g.then[tp]
+		_, in := slices.BinarySearchFunc(picked, tp, comparePartitions)
+		if !in && (d.wish.Repair == nil || !moved) {
 			out.Untouched = append(out.Untouched, tp)
 		}
 	}
+	for tp := range g.then {
+		if d.wish.Repair != nil && !d.wish.wants(tp) {
+			out.LeftOut = append(out.LeftOut, tp)
+		}
+	}
+	slices.SortFunc(out.LeftOut, comparePartitions)
 	by.judge(&out)
 	return out, nil
 }

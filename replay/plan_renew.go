@@ -70,7 +70,7 @@ func (p *Plan) Renew(f Facts) *Plan {
 			facts = &GroupFacts{Name: was.Group, State: "Dead", Problem: "nothing is known of it now"}
 		}
 		by := &decider{rules: p.Rules, facts: &f, group: facts}
-		g := PlanGroup{Group: was.Group, State: facts.State, Type: facts.Type, New: !facts.Exists, Untouched: was.Untouched}
+		g := PlanGroup{Group: was.Group, State: facts.State, Type: facts.Type, New: !facts.Exists, Untouched: was.Untouched, LeftOut: was.LeftOut}
 		if g.New && !was.New && facts.Problem == "" {
 			g.Refused = append(g.Refused, "the group does not exist any more")
 		}

@@ -285,6 +285,9 @@ func (a *app) planGroupNotes(p *replay.Plan, g *replay.PlanGroup) {
 		}
 		fmt.Fprintf(a.stdout, "%snot in this plan: %s%s\n", of, replay.PartitionsText(g.Untouched), why)
 	}
+	if len(g.LeftOut) > 0 {
+		fmt.Fprintf(a.stdout, "%snot in this plan: %s (moved by %s, and left out by --topics)\n", of, replay.PartitionsText(g.LeftOut), p.Incident)
+	}
 	if n := g.Commits(); n > 1 {
 		fmt.Fprintf(a.stdout, "%snot atomic: it takes %d commits, so the group is moved in that many steps\n", of, n)
 	}
