@@ -42,6 +42,7 @@ func told(group string, at int64) []ledger.Event {
 
 // A pod tells the daemon's ledger what it committed, and the daemon answers with it.
 func TestServeLetsWritersAndReadersIn(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	fake := startKafka(t)
 	commitAt(t, fake, "g", 7)
 	dir := filepath.Join(t.TempDir(), "ledger")

@@ -72,6 +72,7 @@ const doctorJSON = `{"kind":"doctor","version":1,"ok":true,"kafka":{"brokers":"B
 	`]},"ledger":null}` + "\n"
 
 func TestDoctorOnAClusterThatAllowsAll(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	fake := startKafka(t)
 	commitAt(t, fake, "g", 7)
 	require.NoError(t, fake.Sync(t.Context()))
@@ -118,6 +119,7 @@ func TestDoctorOnABrokerThatIsAway(t *testing.T) {
 // A principal that may ask for groups but not read the topic is told which right is missing and
 // how it is given, by doctor and by serve alike: there is no other way to capture.
 func TestDoctorWithoutTheRightToRead(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	describe := func(resource kmsg.ACLResourceType, name string) kfake.ACL {
 		return kfake.ACL{Resource: resource, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: kmsg.ACLOperationDescribe, Allow: true}
 	}
@@ -159,6 +161,7 @@ func TestDoctorWithoutTheRightToRead(t *testing.T) {
 // Beside a daemon the stream is looked at through it, whether its directory or its address is
 // named.
 func TestDoctorBesideARunningDaemon(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	fake := startKafka(t)
 	commitAt(t, fake, "g", 7)
 	dir := filepath.Join(t.TempDir(), "ledger")

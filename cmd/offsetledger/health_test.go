@@ -48,6 +48,7 @@ func TestTheHealthOfTheStoreIsToldAtOnce(t *testing.T) {
 // to find out. All that time /healthz and /readyz answer at once, and in the end they say what
 // it is.
 func TestHealthAnswersWhileKafkaIsLookedInto(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	fake := startKafka(t)
 	dir := filepath.Join(t.TempDir(), "ledger")
 	first := serveKafka(t, dir, fake.Addrs()[0])

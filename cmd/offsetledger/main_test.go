@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -26,6 +27,9 @@ import (
 type checked struct{ *testing.M }
 
 func (m checked) Run() int {
+	if err := flag.Set("test.parallel", "8"); err != nil { // those that say so wait more than they work
+		panic(err)
+	}
 	code := m.M.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
 		os.Stderr.WriteString(err.Error() + "\n")

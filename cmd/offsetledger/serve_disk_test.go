@@ -71,6 +71,7 @@ func launchLimited(t *testing.T, dir, brokers string, limit int) *running {
 // The disk fills while the daemon captures: it says so in /healthz and in the log, goes on
 // answering, and started again with room it has every commit.
 func TestServeOnAFullDiskIsUnwellAndAnswers(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	fake := startKafka(t)
 	dir := filepath.Join(t.TempDir(), "ledger")
 	d := answering(t, launchLimited(t, dir, fake.Addrs()[0], 256<<10))

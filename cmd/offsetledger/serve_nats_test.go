@@ -56,6 +56,7 @@ func TestServeStoresInAnotherNATSServer(t *testing.T) {
 // While the NATS server is away the daemon says that it is not well, and answers from what it
 // has folded. When the server is back, it stores what it could not.
 func TestServeOutlivesTheNATSServer(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	fake := startKafka(t)
 	commitAt(t, fake, "g", 7)
 	store := t.TempDir()
