@@ -21,6 +21,7 @@ import (
 // Members join, leave and die while records flow. None is lost, and those that come twice lie
 // above what was committed.
 func TestMembersComeAndGo(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	for name, opts := range protocols {
 		t.Run(name, func(t *testing.T) {
 			fake := startFake(t, kafkatest.FakeConfig{Topics: map[string]int32{"orders": 6}})

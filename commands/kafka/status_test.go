@@ -16,6 +16,7 @@ import (
 // whether capture is well: it answers at once, with the error as it came and later with what
 // explains it.
 func TestStatusDoesNotWaitForAnExplanation(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	asked := make(chan struct{}, 100)
 	hold := make(chan struct{})
 	silent := listen(t, func(net.Conn) {

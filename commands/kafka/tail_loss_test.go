@@ -17,6 +17,7 @@ import (
 // __consumer_offsets is deleted and made again, while capture runs and while it is away. The
 // positions begin anew, and the ledger says that history may be missing between.
 func TestOffsetsTopicMadeAgain(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	for name, away := range map[string]bool{"away": true, "there": false} {
 		t.Run(name, func(t *testing.T) {
 			fake := startFake(t, kafkatest.FakeConfig{Partitions: 2})

@@ -491,6 +491,7 @@ func (l stalledLog) Append(ctx context.Context, events []ledger.Event, expects .
 // A log that tries by itself for long, as on a full disk, has not failed yet; that it takes nothing
 // is told all the same.
 func TestLogTakesNothingForLong(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	fake := startFake(t, kafkatest.FakeConfig{Partitions: 1})
 	log := ledgertest.New(t)
 	stalled := stalledLog{log, make(chan struct{})}
