@@ -65,7 +65,7 @@ func (d *decider) step(w want) Step {
 	case !s.Target.Exists:
 		return d.absent(s)
 	case d.ever != nil && !d.rules.AllowNewTopic && !d.ever[w.tp.Topic]:
-		return refuse(s, "the group has never committed to this topic; --allow-new-topic if that is meant")
+		return refuse(s, "the group has never committed to this topic; rule allow_new_topic if that is meant")
 	case s.past():
 		return keep(s, d.pastWords(&s))
 	}
@@ -134,7 +134,7 @@ func (d *decider) absent(s Step) Step {
 		s.Action, s.Reason = ActionDelete, "nothing was committed then"
 		return s
 	}
-	return keep(s, "nothing was committed then; --delete-absent to delete what is now")
+	return keep(s, "nothing was committed then; rule delete_absent to delete what is now")
 }
 
 // bound holds the target against the log, and returns why it cannot be committed. A target that
@@ -164,9 +164,9 @@ func (d *decider) bound(s *Step, w *want) string {
 		w.note = join(w.note, fmt.Sprintf("%d is not in the log", at))
 		return ""
 	case at < s.Log.Start:
-		return fmt.Sprintf("the log starts at %d, with %s gone; --clamp to begin there", s.Log.Start, ledger.Count(s.Log.Start-at, "record"))
+		return fmt.Sprintf("the log starts at %d, with %s gone; rule clamp to begin there", s.Log.Start, ledger.Count(s.Log.Start-at, "record"))
 	}
-	return fmt.Sprintf("the log ends at %d, %d before the target; --clamp to go there", s.Log.End, at-s.Log.End)
+	return fmt.Sprintf("the log ends at %d, %d before the target; rule clamp to go there", s.Log.End, at-s.Log.End)
 }
 
 // reach decides about a target that can be committed.
@@ -238,7 +238,7 @@ func (d *decider) expire(s Step) Step {
 		s.Reason = join(s.Reason, why)
 		return s
 	}
-	return refuse(s, why+"; --accept-expiry if the group starts before")
+	return refuse(s, why+"; rule accept_expiry if the group starts before")
 }
 
 func join(a, b string) string {

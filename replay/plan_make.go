@@ -34,7 +34,7 @@ func (d *Draft) Plan(f Facts) (*Plan, error) {
 	}
 	if d.ledgers != "" && f.KafkaClusterID != "" && d.ledgers != f.KafkaClusterID && !d.wish.Rules.AnyCluster {
 		p.Refused = append(p.Refused, fmt.Sprintf("these brokers are Kafka cluster %s, and what the ledger has as %s is cluster %s: "+
-			"offsets of one mean nothing in the other; --any-cluster if they hold the same records",
+			"offsets of one mean nothing in the other; rule any_cluster if they hold the same records",
 			f.KafkaClusterID, ledger.Spell(p.Cluster), d.ledgers))
 	}
 	d.direct(&p)
@@ -105,7 +105,7 @@ func (d *Draft) mayMake(g *draftGroup, out *PlanGroup) error {
 	case !g.seen:
 		return &UnknownError{What: "group", Name: g.name}
 	}
-	out.Refused = append(out.Refused, "the group does not exist any more; --allow-new-group to make it again")
+	out.Refused = append(out.Refused, "the group does not exist any more; rule allow_new_group to make it again")
 	return nil
 }
 
@@ -238,8 +238,8 @@ func (d *Draft) direct(p *Plan) {
 	if len(ways) < 2 {
 		return
 	}
-	p.Refused = append(p.Refused, fmt.Sprintf("it would move forward %s, and back %s: say which is meant with --direction forward, back or both, "+
-		"or name partitions with --topics", strings.Join(ways[DirectionForward], ", "), strings.Join(ways[DirectionBack], ", ")))
+	p.Refused = append(p.Refused, fmt.Sprintf("it would move forward %s, and back %s: say which is meant with rule direction (forward, back or both), "+
+		"or name the partitions", strings.Join(ways[DirectionForward], ", "), strings.Join(ways[DirectionBack], ", ")))
 }
 
 // judge says what keeps a group from being written to.
@@ -257,7 +257,7 @@ func (d *decider) judge(out *PlanGroup) {
 		out.Refused = append(out.Refused, "it is a share group: Kafka takes no offsets for it from outside")
 	case ledger.GroupTypeStreams:
 		if !d.rules.ForceStreams {
-			out.Refused = append(out.Refused, "it is a streams group, whose state stores follow its offsets; --force-streams if they are reset too")
+			out.Refused = append(out.Refused, "it is a streams group, whose state stores follow its offsets; rule force_streams if they are reset too")
 		}
 	}
 	t := out.Sums()

@@ -48,7 +48,7 @@ func TestPlanOffsetsThatWouldExpire(t *testing.T) {
 	f.Retention = time.Hour
 	f.Groups[0].Simple, f.Groups[0].EmptySince = false, millis(planNow-50*60_000)
 	p := resetTo(t, "10", f, replay.Rules{}, pick(0))
-	requireSteps(t, p, brief{action: replay.ActionRefuse, reasons: "--accept-expiry"})
+	requireSteps(t, p, brief{action: replay.ActionRefuse, reasons: "rule accept_expiry"})
 	require.Equal(t, millis(planNow+10*60_000), p.Groups[0].Steps[0].ExpiresAt)
 	requireSteps(t, resetTo(t, "10", f, replay.Rules{AcceptExpiry: true}, pick(0)), brief{action: replay.ActionSet, target: 10})
 
@@ -68,7 +68,7 @@ func TestPlanOffsetsThatDidNotExist(t *testing.T) {
 	log := history(commit("g", hour, recordedRow(0, 100, 7, "", 0, hour)), commit("g", 3*hour, recordedRow(1, 5, 7, "", 1, 3*hour)))
 	at := replay.Point{Time: millis(2 * hour)}
 	f := kafkaNow(has(0, 100), has(1, 5))
-	requireSteps(t, restoreTo(t, log, at, f, replay.Rules{}), brief{action: replay.ActionKeep}, brief{action: replay.ActionKeep, reasons: "--delete-absent"})
+	requireSteps(t, restoreTo(t, log, at, f, replay.Rules{}), brief{action: replay.ActionKeep}, brief{action: replay.ActionKeep, reasons: "rule delete_absent"})
 	p := restoreTo(t, log, at, f, replay.Rules{DeleteAbsent: true})
 	requireSteps(t, p, brief{action: replay.ActionKeep}, brief{action: replay.ActionDelete})
 	require.Equal(t, replay.Sums{Kept: 1, Deleted: 1, Uncounted: 1}, p.Sums())

@@ -122,7 +122,7 @@ func (u *Undo) Plan(f Facts, rules UndoRules) (*Plan, error) {
 			if wrote := u.written[g.Group][s.Key()]; s.Current == wrote || rules.AfterProgress || s.Action == ActionKeep {
 				continue
 			}
-			*s = refuse(*s, fmt.Sprintf("%s was written and %s is committed since; --after-progress to move it all the same",
+			*s = refuse(*s, fmt.Sprintf("%s was written and %s is committed since; rule after_progress to move it all the same",
 				told(u.written[g.Group][s.Key()]), told(s.Current)))
 		}
 	}

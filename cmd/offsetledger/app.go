@@ -79,7 +79,7 @@ func (a *app) complain(err error) {
 		}
 		text += "; did you mean " + strings.Join(near, ", ") + "?"
 	}
-	fmt.Fprintf(a.stderr, "error: %s\n", strings.ReplaceAll(a.retyped(text), "\n", "; "))
+	fmt.Fprintf(a.stderr, "error: %s\n", strings.ReplaceAll(flagged(a.retyped(text)), "\n", "; "))
 }
 
 // note prints a line beside the data.

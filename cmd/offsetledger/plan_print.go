@@ -2,15 +2,11 @@ package main
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
-	"github.com/offsetledger/offsetledger/cmd/internal/config"
 	"github.com/offsetledger/offsetledger/cmd/internal/table"
-	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
 	"github.com/offsetledger/offsetledger/replay"
 )
@@ -36,7 +32,7 @@ func (a *app) printPlan(p *replay.Plan) error {
 		a.planGroupNotes(p, &p.Groups[i])
 	}
 	for _, why := range p.Refused {
-		fmt.Fprintf(a.stdout, "refused: %s\n", why)
+		fmt.Fprintf(a.stdout, "refused: %s\n", flagged(why))
 	}
 	if p.FromLedger {
 		fmt.Fprintln(a.stdout, fromLedger(p))
@@ -68,88 +64,6 @@ func fromLedger(p *replay.Plan) string {
 		as = "as of " + api.Time{Time: p.FactsAt}.String()
 	}
 	return asked + ": offsets and bounds are " + as + ", leader epochs are left out" + mend
-}
-
-// whoWrites is what has to be known to carry a plan out where nothing said how to reach Kafka.
-const whoWrites = "      add -B broker:9092 to write from here: a daemon that was started without --allow-writes only reads"
-
-// offerPlan writes a plan, and to people what can be done with it next, also from here if k says
-// how to reach Kafka.
-func (a *app) offerPlan(p *replay.Plan, k config.Flags) error {
-	if err := a.printPlan(p); err != nil || !a.text() {
-		return err
-	}
-	next := a.planNext(p, k)
-	if next == "" {
-		return nil
-	}
-	fmt.Fprintf(a.stdout, "next: %s\n", next)
-	if t := p.Sums(); !p.Impossible() && t.Set+t.Deleted > 0 && !a.namesKafka(k) {
-		fmt.Fprintln(a.stdout, whoWrites)
-	}
-	return nil
-}
-
-// planNext is what can be done with a plan.
-func (a *app) planNext(p *replay.Plan, k config.Flags) string {
-	t := p.Sums()
-	apply := a.typedWrite(k, "restore", "apply", p.ID)
-	const reason = ` --reason "…"`
-	switch {
-	case p.Impossible():
-		return withoutRefused(p)
-	case t.Set+t.Deleted == 0:
-		return nothingToDo(p)
-	case len(p.Blocked()) > 0:
-		var active []string
-		for i := range p.Groups {
-			if len(p.Groups[i].Blocked) > 0 {
-				active = append(active, api.Shown(p.Groups[i].Group))
-			}
-		}
-		return "stop " + strings.Join(active, ", ") + ", then  " + apply + " --wait-empty 10m" + reason
-	}
-	return apply + reason
-}
-
-// nothingToDo says of a plan that moves nothing whether all is where it is to be, or is kept for
-// another reason.
-func nothingToDo(p *replay.Plan) string {
-	kept := 0
-	for i := range p.Groups {
-		for j := range p.Groups[i].Steps {
-			if s := &p.Groups[i].Steps[j]; s.Current != s.Target {
-				kept++
-			}
-		}
-	}
-	if kept == 0 {
-		return "nothing, all is where it is to be"
-	}
-	return "nothing: of " + count(kept, "partition") + " not at NEW-OFFSET, NOTE says why they are kept"
-}
-
-// withoutRefused says how to plan for all but what is refused, of a plan for one group in which
-// that alone is in the way.
-func withoutRefused(p *replay.Plan) string {
-	if len(p.Refused) > 0 || len(p.Groups) != 1 || len(p.Groups[0].Refused) > 0 {
-		return ""
-	}
-	byTopic := map[string][]ledger.TopicPartition{}
-	for i := range p.Groups[0].Steps {
-		if s := &p.Groups[0].Steps[i]; s.Action == replay.ActionSet || s.Action == replay.ActionDelete {
-			byTopic[s.Topic] = append(byTopic[s.Topic], s.Key())
-		}
-	}
-	var words []string
-	for _, topic := range slices.Sorted(maps.Keys(byTopic)) {
-		list := strings.TrimPrefix(replay.PartitionsText(byTopic[topic]), api.Spell(topic)+" ")
-		words = append(words, "--topics "+shellWord(api.Spell(topic)+":"+list))
-	}
-	if len(words) == 0 {
-		return ""
-	}
-	return "plan without what is refused, with " + strings.Join(words, " ")
 }
 
 func (a *app) planHeader(p *replay.Plan) {
@@ -259,7 +173,7 @@ func (a *app) stepCells(s *replay.Step, wide bool) []string {
 		}
 		cells = append(cells, epoch, api.Spell(s.Metadata), a.clock(api.Time{Time: s.ExpiresAt}, seconds))
 	}
-	return append(cells, s.Reason)
+	return append(cells, flagged(s.Reason))
 }
 
 func offsetCell(v projection.Value) string {
@@ -276,7 +190,7 @@ func (a *app) planGroupNotes(p *replay.Plan, g *replay.PlanGroup) {
 		of = api.Shown(g.Group) + ": "
 	}
 	for _, why := range g.Refused {
-		fmt.Fprintf(a.stdout, "%srefused: %s\n", of, why)
+		fmt.Fprintf(a.stdout, "%srefused: %s\n", of, flagged(why))
 	}
 	if len(g.Untouched) > 0 {
 		why := ""
@@ -318,59 +232,4 @@ func (a *app) memberWords(m *replay.PlanMember) string {
 		text += " (static, held until its session ends)"
 	}
 	return text
-}
-
-// stepRow is a step in a list of rows.
-type stepRow struct {
-	Group       api.Text `json:"group"`
-	Topic       api.Text `json:"topic"`
-	Partition   int32    `json:"partition"`
-	TopicID     *string  `json:"topic_id"`
-	Current     *int64   `json:"current"`
-	Target      *int64   `json:"target"`
-	LeaderEpoch *int32   `json:"leader_epoch"`
-	Metadata    api.Text `json:"metadata"`
-	LogStart    *int64   `json:"log_start_offset"`
-	LogEnd      *int64   `json:"log_end_offset"`
-	Action      string   `json:"action"`
-	Skips       *int64   `json:"skips"`
-	Replays     *int64   `json:"replays"`
-	ExpiresAt   api.Time `json:"expires_at"`
-	Reason      string   `json:"reason"`
-}
-
-func stepRows(p *replay.Plan) []stepRow {
-	var rows []stepRow
-	for i := range p.Groups {
-		for j := range p.Groups[i].Steps {
-			s := &p.Groups[i].Steps[j]
-			row := stepRow{
-				Group: api.Text(p.Groups[i].Group), Topic: api.Text(s.Topic), Partition: s.Partition, Metadata: api.Text(s.Metadata),
-				Action: s.Action.String(), ExpiresAt: api.Time{Time: s.ExpiresAt}, Reason: s.Reason,
-				Current: offsetOf(s.Current), Target: offsetOf(s.Target),
-			}
-			if id := s.TopicID; id != [16]byte{} {
-				text := id.String()
-				row.TopicID = &text
-			}
-			if n, ok := s.LeaderEpoch.Get(); ok {
-				row.LeaderEpoch = &n
-			}
-			if s.Log != nil {
-				row.LogStart, row.LogEnd = &s.Log.Start, &s.Log.End
-			}
-			if skips, replays, ok := s.Moves(); ok {
-				row.Skips, row.Replays = &skips, &replays
-			}
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}
-
-func offsetOf(v projection.Value) *int64 {
-	if !v.Exists {
-		return nil
-	}
-	return &v.At
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -99,12 +100,12 @@ func (a *app) makePlan(cmd *cobra.Command, p *planFlags, r api.PlanRequest) erro
 	if err != nil {
 		return err
 	}
-	return a.showPlan(plan, p.kafka)
+	return a.showPlan(cmd.Context(), src, plan, p.kafka)
 }
 
 // showPlan prints a plan, and fails with what makes it impossible.
-func (a *app) showPlan(plan *replay.Plan, k config.Flags) error {
-	if err := a.offerPlan(plan, k); err != nil {
+func (a *app) showPlan(ctx context.Context, src *source, plan *replay.Plan, k config.Flags) error {
+	if err := a.offerPlan(ctx, src, plan, k); err != nil {
 		return err
 	}
 	if !plan.Impossible() {
@@ -211,7 +212,7 @@ func (a *app) restoreShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.offerPlan(plan, config.Flags{})
+			return a.offerPlan(cmd.Context(), src, plan, config.Flags{})
 		},
 	}
 	a.sourceFlags(cmd)

@@ -54,7 +54,7 @@ func (a *app) restoreUndo(ctx context.Context, req api.UndoRequest, fl *applyFla
 		return applyExit(err)
 	}
 	if plan.Impossible() {
-		return a.showPlan(plan, fl.kafka)
+		return a.showPlan(ctx, src, plan, fl.kafka)
 	}
 	return a.applyPlan(ctx, src, plan, fl)
 }

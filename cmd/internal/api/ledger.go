@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 	"net/http"
+
+	"github.com/offsetledger/offsetledger/projection"
 )
 
 // Ledger answers GET /api/v1/ledger: whether what the events are stored in is fit for it, and
@@ -17,6 +19,8 @@ type Ledger struct {
 	To      Time    `json:"to"`   // and of the last
 	// BytesPerDay is what the ledger grew by on average; null while it is too young to say.
 	BytesPerDay *float64 `json:"bytes_per_day"`
+	// Writes are the clusters whose Kafka whoever answers can write to.
+	Writes []Text `json:"writes"`
 }
 
 // Check is one thing that has to be so.
@@ -41,6 +45,15 @@ func (s *server) ledger(w http.ResponseWriter, r *http.Request, _ Query) error {
 	if err != nil {
 		return err
 	}
-	l.Kind, l.Version = "ledger", Version
+	l.Kind, l.Version, l.Writes = "ledger", Version, []Text{}
+	if s.Writes != nil {
+		var clusters []string
+		s.View.Read(func(st *projection.State) { clusters = st.Clusters() })
+		for _, c := range clusters {
+			if _, err := s.Writes.Broker(c); err == nil {
+				l.Writes = append(l.Writes, Text(c))
+			}
+		}
+	}
 	return s.writeJSON(w, r, l)
 }

@@ -228,14 +228,12 @@ func (s *server) unknownForPlan(f *frame, name string) error {
 	var p *Problem
 	switch {
 	case errors.As(err, &p) && p.Code == CodeUnknownGroup:
-		if len(p.Near) == 0 {
-			p.Detail += "; a reset with --allow-new-group makes it"
-		}
+		p.Detail += "; a reset with rule allow_new_group makes it"
 		return p
 	case err != nil:
 		return err
 	}
-	return problem(CodeUnknownGroup, "group %s does not exist in cluster %s any more", Shown(name), Spell(f.cluster))
+	return problem(CodeUnknownGroup, "group %s does not exist in cluster %s any more; a reset with rule allow_new_group makes it again", Shown(name), Spell(f.cluster))
 }
 
 // findPlan finds a stored plan by its id.

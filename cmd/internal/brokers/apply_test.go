@@ -169,7 +169,7 @@ func TestAnUndoAfterProgressIsRefused(t *testing.T) {
 	p, err := u.Plan(facts, replay.UndoRules{})
 	require.NoError(t, err)
 	require.True(t, p.Impossible())
-	require.Contains(t, p.Groups[0].Steps[1].Reason, "90 was written and 95 is committed since; --after-progress")
+	require.Contains(t, p.Groups[0].Steps[1].Reason, "90 was written and 95 is committed since; rule after_progress")
 	p, err = u.Plan(facts, replay.UndoRules{AfterProgress: true})
 	require.NoError(t, err)
 	require.True(t, p.Executable())
@@ -445,7 +445,7 @@ func TestAPlanForATopicThatIsAnotherNow(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.apply(p)
 	require.ErrorIs(t, err, replay.ErrStale)
-	require.ErrorContains(t, err, "billing orders/2: refuse (the log starts at 95, with 5 records gone; --clamp to begin there), and was set 90 (forward)")
+	require.ErrorContains(t, err, "billing orders/2: refuse (the log starts at 95, with 5 records gone; rule clamp to begin there), and was set 90 (forward)")
 
 	require.NoError(t, w.fake.DeleteTopic(t.Context(), topic))
 	require.NoError(t, w.fake.CreateTopic(t.Context(), topic, 3))
