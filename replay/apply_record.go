@@ -159,6 +159,7 @@ type pastRun struct {
 	intended, before map[ledger.TopicPartition]ledger.Offset // of intents; at -1: to be deleted
 	recorded         map[ledger.TopicPartition]bool          // what is done, and recorded
 	written          map[ledger.TopicPartition]ledger.Offset // of recorded: as it was written
+	failed           map[ledger.TopicPartition]int16         // what the broker refused, with its error code
 }
 
 // resume looks for an earlier run that was interrupted, or was refused something, and for what it
@@ -197,7 +198,7 @@ func (a *applying) remember(ctx context.Context, names ...string) (err error) {
 		a.past = map[string]*pastRun{}
 	}
 	for _, name := range names {
-		if a.past[name], err = readPast(ctx, a.log, a.plan.Cluster, name, a.plan.ID, a.began, 0); err != nil {
+		if a.past[name], err = readPast(ctx, logReader{a.log, a.plan.Cluster}, a.plan.Cluster, name, a.plan.ID, a.began, 0); err != nil {
 			return err
 		}
 	}
@@ -205,13 +206,13 @@ func (a *applying) remember(ctx context.Context, names ...string) (err error) {
 }
 
 // readPast reads what was recorded of a group for a plan between two sequences; 0 is the end.
-func readPast(ctx context.Context, log Log, cluster, group, plan string, from, to uint64) (*pastRun, error) {
+func readPast(ctx context.Context, log Reader, cluster, group, plan string, from, to uint64) (*pastRun, error) {
 	p := &pastRun{
 		intended: map[ledger.TopicPartition]ledger.Offset{}, before: map[ledger.TopicPartition]ledger.Offset{},
-		recorded: map[ledger.TopicPartition]bool{}, written: map[ledger.TopicPartition]ledger.Offset{},
+		recorded: map[ledger.TopicPartition]bool{}, written: map[ledger.TopicPartition]ledger.Offset{}, failed: map[ledger.TopicPartition]int16{},
 	}
 	f := ledger.Filter{}
-	for _, kind := range []ledger.Kind{ledger.KindIntent, ledger.KindReset, ledger.KindDeleted} {
+	for _, kind := range []ledger.Kind{ledger.KindIntent, ledger.KindReset, ledger.KindDeleted, ledger.KindFailed} {
 		f.Subjects = append(f.Subjects, ledger.GroupSubject(cluster, group, kind))
 	}
 	for rec, err := range log.Read(ctx, from, to, f) {
@@ -226,6 +227,10 @@ func readPast(ctx context.Context, log Log, cluster, group, plan string, from, t
 }
 
 func (p *pastRun) take(ev *ledger.Event) {
+	if ev.Kind == ledger.KindFailed {
+		p.fail(ev)
+		return
+	}
 	for _, r := range ev.Offsets {
 		key := ledger.TopicPartition{Topic: r.Topic, Partition: r.Partition}
 		if ev.Kind == ledger.KindIntent {

@@ -24,7 +24,6 @@ func (o *operators) read(ctx context.Context, seq uint64, action string, take fu
 	if err != nil {
 		return err
 	}
-	last = max(last, seq)
 	f := ledger.Filter{Subjects: []string{ledger.OperatorSubject(o.cluster)}}
 	for rec, err := range o.reader.Read(ctx, o.through+1, last, f) {
 		if err != nil {

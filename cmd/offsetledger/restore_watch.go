@@ -34,11 +34,11 @@ written: moves it back or far forward, or deletes it. The program ends with 3 an
 				return err
 			}
 			defer src.close() //nolint:errcheck // nothing was written
-			_, restored, plan, err := a.findRestore(cmd.Context(), src, args[0])
+			shown, plan, err := a.findRestore(cmd.Context(), src, args[0])
 			if err != nil {
 				return err
 			}
-			return a.watchRestored(cmd.Context(), src, plan, restored.Seq, length)
+			return a.watchRestored(cmd.Context(), src, plan, shown.Restore.Seq, length)
 		},
 	}
 	cmd.Flags().DurationVar(&length, "for", 2*time.Minute, "how long")

@@ -212,7 +212,9 @@ type PlanRow struct {
 	Actor         *Text   `json:"actor"`
 	ActorVerified bool    `json:"actor_verified"`
 	Reason        *Text   `json:"reason"`
-	Problem       *string `json:"problem"` // why the plan cannot be trusted; null if it can
+	Restore       *string `json:"restore"`     // that carried it out last; null: none did
+	ApprovedBy    *Text   `json:"approved_by"` // who agreed to it last, other than who made it, and still does
+	Problem       *string `json:"problem"`     // why the plan cannot be trusted; null if it can
 }
 
 // Plans answers GET /api/v1/plans: the plans that are stored, newest first.
@@ -235,17 +237,21 @@ func planRow(sp *replay.StoredPlan) PlanRow {
 	p := sp.Plan
 	t := p.Sums()
 	row := PlanRow{
-		ID: p.ID, Seq: sp.Seq, Time: Time{p.Made}, Command: p.Command, Groups: []Text{}, Point: Text(p.Point),
+		ID: p.ID, Seq: sp.Seq, Time: Time{p.Made}, Command: p.Command, Point: Text(p.Point),
 		Set: t.Set, Kept: t.Kept, Deleted: t.Deleted, Refused: t.Refused, Skips: t.Skips, Replays: t.Replays,
 		Executable: p.Executable(), Actor: said(sp.By.Actor), ActorVerified: sp.By.Verified, Reason: said(sp.By.Reason),
 	}
-	for i := range p.Groups {
-		row.Groups = append(row.Groups, Text(p.Groups[i].Group))
-	}
-	if p.Incident != "" {
-		row.Incident = &p.Incident
-	}
+	row.Groups, row.Incident = groupsOf(p), word(p.Incident)
 	return row
+}
+
+// groupsOf are the groups that a plan is about.
+func groupsOf(p *replay.Plan) []Text {
+	names := []Text{}
+	for i := range p.Groups {
+		names = append(names, Text(p.Groups[i].Group))
+	}
+	return names
 }
 
 // planID checks the spelling of an id.
@@ -263,6 +269,11 @@ func (s *server) plans(w http.ResponseWriter, r *http.Request, q Query) error {
 		return err
 	}
 	answer := Plans{Rows: []PlanRow{}}
+	done, err := s.restored(r.Context(), f)
+	if err != nil {
+		return err
+	}
+	approvals := replay.NewApprovals(s.Log, f.cluster)
 	for sp, err := range replay.Plans(r.Context(), s.Log, f.cluster) {
 		if err != nil && sp.Plan == nil {
 			if r.Context().Err() != nil {
@@ -272,7 +283,18 @@ func (s *server) plans(w http.ResponseWriter, r *http.Request, q Query) error {
 			answer.Rows = append(answer.Rows, PlanRow{ID: "?", Seq: sp.Seq, Groups: []Text{}, Problem: &why})
 			continue
 		}
-		answer.Rows = append(answer.Rows, planRow(&sp))
+		row := planRow(&sp)
+		if rec := done.ofPlan(row.ID); rec != nil {
+			row.Restore = &rec.Restore
+		}
+		by, agreed, err := approvals.Before(r.Context(), row.ID, sp.By.Actor, f.seq+1, f.now)
+		if err != nil {
+			return err
+		}
+		if agreed {
+			row.ApprovedBy = said(by)
+		}
+		answer.Rows = append(answer.Rows, row)
 	}
 	slices.Reverse(answer.Rows)
 	answer.Envelope = f.envelope("plans", f.asOf, f.asOf)

@@ -98,6 +98,7 @@ const (
 	routeUndo        = "/api/v1/restores/undo"
 	routeUndoInquiry = "/api/v1/restores/undo/inquiry"
 	routeFacts       = "/api/v1/plans/facts"
+	routeRestore     = "/api/v1/restores/show"
 	routeRecords     = "/api/v1/records/read"
 	routeAppend      = "/api/v1/records/append"
 
@@ -173,6 +174,7 @@ func NewHandler(c Config) http.Handler {
 		routeApply:          {post: s.apply, reads: true},
 		routeApprove:        {post: s.approve, reads: true},
 		routeRestores:       {takes: []string{paramCluster}, serve: s.restores, reads: true},
+		routeRestore:        {takes: []string{paramCluster, paramID}, serve: s.restore, reads: true},
 		routeUndo:           {post: s.undo, reads: true},
 		routeUndoInquiry:    {post: s.undoInquiry, reads: true},
 		routeRecords:        {post: s.readRecords, reads: true},

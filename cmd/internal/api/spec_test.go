@@ -32,7 +32,7 @@ var specTypes = map[string]any{
 	"snapshots": Snapshots{}, "snapshot": SnapshotRow{}, "snapshot part": SnapshotPart{}, "snapshot name": SnapshotName{},
 	"topic set": TopicSet{}, "file row": FileRow{}, "lag": LagHistory{}, "lag row": LagRow{}, "diff": Diff{}, "diff row": DiffRow{}, "diff partition": DiffPartition{},
 	"annotation": AnnotationRow{}, "annotate request": AnnotateRequest{}, "put back": PutBackRow{},
-	"restores": Restores{}, "restore": RestoreRow{}, "apply request": ApplyRequest{}, "restored": Restored{}, "drift": DriftRow{},
+	"restores": Restores{}, "restore": RestoreRow{}, "restore shown": RestoreShown{}, "restored step": RestoredStepRow{}, "apply request": ApplyRequest{}, "restored": Restored{}, "drift": DriftRow{},
 	"restored group": RestoredGroup{}, "refused": RefusedRow{}, "approve request": ApproveRequest{}, "approval": Approval{},
 	"undo request": UndoRequest{}, "records request": RecordsRequest{}, "records": Records{}, "record": RecordRow{},
 	"append request": AppendRequest{}, "expectation": Expectation{}, "appended": Appended{},
@@ -135,7 +135,7 @@ func TestTheSpecNamesEveryField(t *testing.T) {
 var answers = map[string]any{
 	routeGroups: Groups{}, routeGroup: Group{}, routeHistory: History{}, routeEvents: Events{}, routeDiff: Diff{}, routeLag: LagHistory{},
 	routeIncidents: Incidents{}, routeIncident: Incidents{}, routeAnnotate: Incidents{}, routeLedger: Ledger{}, routePlans: Plans{},
-	routeRestores: Restores{}, routeApply: Restored{}, routeApprove: Approval{}, routeRecords: Records{}, routeAppend: Appended{},
+	routeRestores: Restores{}, routeRestore: RestoreShown{}, routeApply: Restored{}, routeApprove: Approval{}, routeRecords: Records{}, routeAppend: Appended{},
 	routeSnapshots: Snapshots{}, routeSnapshotDelete: Snapshots{},
 }
 
