@@ -2,6 +2,7 @@ package projection
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,4 +44,8 @@ func TestIncidentsThatWereLetGoAreNotSilentlyMissing(t *testing.T) {
 	require.Equal(t, ledger.AtMillis(105_000), held[19], "the first after it")
 	require.Empty(t, x.Find(2))
 	require.Len(t, x.Find(60), 1)
+	require.False(t, x.Keeps(since))
+	require.False(t, x.Keeps(since.Add(sameAct)), "it can be part of one that was let go")
+	require.True(t, x.Keeps(since.Add(sameAct+time.Millisecond)))
+	require.True(t, NewIncidents().Keeps(ledger.AtMillis(1)))
 }
