@@ -61,7 +61,7 @@ func NewUndo(ctx context.Context, log Log, cluster, id string) (*Undo, error) {
 	}
 	for i := range stored.Plan.Groups {
 		g := &stored.Plan.Groups[i]
-		past, err := readPast(ctx, log, cluster, g.Group, found.Plan, found.Seq, found.Until)
+		past, err := readPast(ctx, r, cluster, g.Group, found.Plan, found.Seq, found.Until)
 		if err != nil {
 			return nil, fmt.Errorf("undo %s: %w", id, err)
 		}

@@ -168,28 +168,33 @@ func (a *app) restoreListCommand() *cobra.Command {
 func (a *app) plansTable(rows []api.PlanRow) *table.Table {
 	t := &table.Table{Columns: []table.Column{
 		{Name: "ID"}, {Name: "TIME"}, {Name: "COMMAND"}, {Name: "GROUP"}, {Name: "TO"}, {Name: "SET", Right: true}, {Name: "KEPT", Right: true},
-		{Name: "REFUSED", Right: true}, {Name: "SKIPS", Right: true}, {Name: "REPLAYS", Right: true}, {Name: "BY"}, {Name: "WHY"},
+		{Name: "REFUSED", Right: true}, {Name: "SKIPS", Right: true}, {Name: "REPLAYS", Right: true}, {Name: "STATE"}, {Name: "BY"}, {Name: "WHY"},
 	}}
 	for i := range rows {
 		r := &rows[i]
-		group := ""
-		if len(r.Groups) > 0 {
-			group = cell(r.Groups[0])
-		}
-		if n := len(r.Groups) - 1; n > 0 {
-			group += fmt.Sprintf(" and %d more", n)
-		}
-		note, to := cellOf(r.Reason), string(r.Point)
+		note := cellOf(r.Reason)
 		if r.Problem != nil {
 			note = *r.Problem
 		}
-		if r.Incident != nil {
-			to = "before " + *r.Incident
-		}
-		t.Row(r.ID, a.clock(r.Time, seconds), r.Command, group, to, strconv.Itoa(r.Set+r.Deleted), strconv.Itoa(r.Kept),
-			strconv.Itoa(r.Refused), strconv.FormatInt(r.Skips, 10), strconv.FormatInt(r.Replays, 10), cellOf(r.Actor), note)
+		t.Row(r.ID, a.clock(r.Time, seconds), r.Command, groupsWords(r.Groups), pointWords(r.Point, r.Incident), strconv.Itoa(r.Set+r.Deleted), strconv.Itoa(r.Kept),
+			strconv.Itoa(r.Refused), strconv.FormatInt(r.Skips, 10), strconv.FormatInt(r.Replays, 10), planState(r), cellOf(r.Actor), note)
 	}
 	return t
+}
+
+// planState is what has become of a plan.
+func planState(r *api.PlanRow) string {
+	switch {
+	case r.Restore != nil:
+		return "applied " + *r.Restore
+	case r.Problem != nil, r.Refused > 0:
+		return "refused"
+	case r.Set+r.Deleted == 0:
+		return "nothing to do"
+	case r.ApprovedBy != nil:
+		return "approved by " + cellOf(r.ApprovedBy)
+	}
+	return "open"
 }
 
 func (a *app) restoreShowCommand() *cobra.Command {
