@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"math"
 	"strings"
 
 	"github.com/google/uuid"
@@ -140,66 +139,6 @@ func (s *Step) Way() Direction {
 	return DirectionAny
 }
 
-// Action is what a step does. The zero Action is keep: nothing is touched.
-type Action uint8
-
-// The actions.
-const (
-	ActionKeep   Action = iota // nothing to do, or not to be done
-	ActionSet                  // commit the target
-	ActionDelete               // delete the committed offset
-	ActionRefuse               // it cannot be done, and waiting does not help
-)
-
-var actionNames = [...]string{"keep", "set", "delete", "refuse"}
-
-// String is the word that users see.
-func (a Action) String() string { return actionNames[a] }
-
-// Direction is a way that offsets are moved.
-type Direction uint8
-
-// The directions.
-const (
-	DirectionAny     Direction = iota // nothing was said
-	DirectionForward                  // records are skipped
-	DirectionBack                     // records are replayed
-	DirectionBoth                     // some partitions forward and some back, and that is meant
-)
-
-var directionNames = [...]string{"", "forward", "back", "both"}
-
-// String is the word that users see; empty for DirectionAny.
-func (d Direction) String() string { return directionNames[d] }
-
-// ParseDirection is the inverse of [Direction.String]. It is false for a word that is none.
-func ParseDirection(s string) (Direction, bool) { return wordOf[Direction](directionNames[:], s) }
-
-// Clock says by what the target of a plan was found.
-type Clock uint8
-
-// The clocks.
-const (
-	ClockNone     Clock = iota // no time is in it: offsets, shifts, ends of the log, files
-	ClockCommit                // when offsets were committed
-	ClockRecord                // when records were written
-	ClockSequence              // the order of the ledger
-)
-
-var clockNames = [...]string{"", "commit time", "record time", "sequence"}
-
-// String is the word that users see; empty for ClockNone.
-func (c Clock) String() string { return clockNames[c] }
-
-func wordOf[T ~uint8](names []string, s string) (T, bool) {
-	for i, name := range names {
-		if name == s {
-			return T(i), true
-		}
-	}
-	return 0, false
-}
-
 // Rules are what a plan was allowed when it was made. The zero Rules allow nothing that has to
 // be asked for.
 type Rules struct {
@@ -213,86 +152,8 @@ type Rules struct {
 	ForceStreams  bool      // also groups of Kafka Streams
 }
 
-// Sums are what a plan, or a group of it, comes to.
-type Sums struct {
-	Set, Kept, Deleted, Refused int
-	Skips, Replays              int64 // offsets; they stop at the largest number there is
-	Uncounted                   int   // steps of which neither is known
-}
-
-// Sums adds up the steps of a group.
-func (g *PlanGroup) Sums() Sums {
-	var t Sums
-	for i := range g.Steps {
-		t.add(&g.Steps[i])
-	}
-	return t
-}
-
-// Sums adds up the steps of all groups.
-func (p *Plan) Sums() Sums {
-	var t Sums
-	for i := range p.Groups {
-		for j := range p.Groups[i].Steps {
-			t.add(&p.Groups[i].Steps[j])
-		}
-	}
-	return t
-}
-
-func (t *Sums) add(s *Step) {
-	switch s.Action {
-	case ActionSet:
-		t.Set++
-	case ActionDelete:
-		t.Deleted++
-	case ActionRefuse:
-		t.Refused++
-	default:
-		t.Kept++
-	}
-	skips, replays, ok := s.Moves()
-	if !ok {
-		t.Uncounted++
-	}
-	t.Skips, t.Replays = plus(t.Skips, skips), plus(t.Replays, replays)
-}
-
-func plus(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
-}
-
 // BlockedActive is why nothing can be written to a group that has members.
 const BlockedActive = "group active"
-
-// A commit is one write of the group's coordinator, whole or not at all, as long as its rows fit
-// into one batch: a larger one fails as a whole. rowBytes is about what a row takes beside its
-// topic and metadata.
-const (
-	commitBytes = 512 << 10
-	rowBytes    = 128
-)
-
-// Commits is how many commits it takes to set the offsets of a group. With more than one the
-// group is not moved at once: others can see a part of it moved and a part not.
-func (g *PlanGroup) Commits() int {
-	n, left := 0, 0
-	for i := range g.Steps {
-		s := &g.Steps[i]
-		if s.Action != ActionSet {
-			continue
-		}
-		size := rowBytes + len(s.Topic) + len(s.Metadata)
-		if left < size {
-			n, left = n+1, max(commitBytes, size)
-		}
-		left -= size
-	}
-	return n
-}
 
 // Blocked is why a plan cannot be carried out now, and can be later; none if nothing is in its
 // way.
