@@ -78,6 +78,9 @@ func (a *app) answerer(ctx context.Context) (answerer, error) {
 		}
 		return answerer{dir: a.defaultDataDir()}, nil
 	}
+	if strings.Contains(address, "@") {
+		return answerer{}, usagef("the URL of a daemon has no user and no password; write one as %s", defaultAPI)
+	}
 	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return answerer{}, usagef("%q is not the URL of a daemon; write one as %s", address, defaultAPI)
 	}

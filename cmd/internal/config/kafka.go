@@ -120,6 +120,9 @@ func brokerAddr(s string) (string, error) {
 	if _, after, ok := strings.Cut(addr, "://"); ok {
 		addr = after
 	}
+	if strings.Contains(addr, "@") {
+		return "", errors.New("a broker is HOST:PORT without a user and a password, which belong into sasl.jaas.config in the file of --command-config")
+	}
 	host, port, err := net.SplitHostPort(addr)
 	var ae *net.AddrError
 	if errors.As(err, &ae) && ae.Err == "missing port in address" {
