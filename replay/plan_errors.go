@@ -3,7 +3,6 @@ package replay
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/offsetledger/offsetledger/ledger"
 )
@@ -18,9 +17,12 @@ var ErrUnknown = errors.New("it does not exist")
 // UnknownError names a group or topic that is neither in the ledger nor in Kafka: most likely it
 // is misspelled. It matches [ErrUnknown].
 type UnknownError struct {
-	What string // group or topic
+	What string // group, topic, or [UnknownCopied]
 	Name string
 }
+
+// UnknownCopied is the What of a group whose offsets were to be taken over.
+const UnknownCopied = "group to copy"
 
 func (e *UnknownError) Error() string {
 	return fmt.Sprintf("%s %s was never seen", e.What, shown(e.Name))
@@ -58,13 +60,6 @@ func (w *Wish) validate() error {
 	}
 	if err := CheckRows(w.Target.Rows, w.Groups); err != nil {
 		faults = append(faults, err)
-	}
-	rows := slices.Clone(w.Target.Rows)
-	sortRows(rows)
-	for i := range rows[min(1, len(rows)):] {
-		if a, b := &rows[i], &rows[i+1]; a.Group == b.Group && a.Topic == b.Topic && a.Partition == b.Partition {
-			fault("%s/%d is listed twice", ledger.Spell(a.Topic), a.Partition)
-		}
 	}
 	if !w.Target.Point.Resolved() {
 		fault("the point %s is not resolved to a sequence", w.Target.Point)
