@@ -76,8 +76,9 @@ func Plans(ctx context.Context, r Reader, cluster string) iter.Seq2[StoredPlan, 
 
 func storedPlan(rec *ledger.Record) (StoredPlan, error) {
 	ev := &rec.Event
-	body, err := ev.Operation.Body, error(nil)
+	body := ev.Operation.Body
 	if bytes.HasPrefix(body, packed) {
+		var err error
 		if body, err = unpacker.DecodeAll(body, nil); err != nil {
 			return StoredPlan{}, fmt.Errorf("unpack the plan of record %d: %w: %w", rec.Seq, ErrPlanFile, err)
 		}
