@@ -98,7 +98,7 @@ func NewDraft(w Wish, m Material) (*Draft, error) {
 		d.groups = append(d.groups, g)
 	}
 	if _, known := m.Now.Group(w.Cluster, w.Target.Group); w.Target.Kind == TargetGroup && !known && w.Target.ofHistory() {
-		return nil, &UnknownError{What: "group", Name: w.Target.Group}
+		return nil, &UnknownError{What: UnknownCopied, Name: w.Target.Group}
 	}
 	if t := &w.Target; t.Kind == TargetGroup && t.Point.IsNow() {
 		for _, p := range m.Now.Partitions(w.Cluster, t.Group) {

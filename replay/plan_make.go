@@ -18,7 +18,7 @@ func (d *Draft) Plan(f Facts) (*Plan, error) {
 	p.Groups = nil
 	if t := &d.wish.Target; t.Kind == TargetGroup && t.Point.IsNow() {
 		if from := f.Group(t.Group); from == nil || !from.Exists && from.Problem == "" {
-			return nil, &UnknownError{What: "group", Name: t.Group}
+			return nil, &UnknownError{What: UnknownCopied, Name: t.Group}
 		}
 	}
 	for i := range d.groups {

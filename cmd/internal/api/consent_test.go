@@ -56,6 +56,18 @@ func TestAPlanFromAFileBeginsWhereNobodyHasToAgree(t *testing.T) {
 	}
 }
 
+// What cannot be read of the records is told, and not tried.
+func TestRecordsThatCannotBeRead(t *testing.T) {
+	d := writer(t)
+	for _, body := range []string{`{"subjects":[]}`, `{"subjects":["", " "]}`, `{"subjects":["ol.>"],"from":18446744073709551615,"to":1}`} {
+		resp, answer := d.post(t, "/api/v1/records/read", body, nil)
+		requireProblem(t, resp, answer, http.StatusBadRequest, api.CodeBadParameter)
+	}
+	resp, answer := d.post(t, "/api/v1/records/read", `{"subjects":["ol.>"],"from":18446744073709551615}`, nil)
+	require.Equal(t, http.StatusOK, resp.StatusCode, answer)
+	require.Contains(t, answer, `"rows":[]`)
+}
+
 // What would take the daemon minutes is refused at once: more groups than any plan is for, and a
 // partition that is listed twice, of which nobody knows where it is to go.
 func TestPlansThatNobodyCanMean(t *testing.T) {

@@ -204,6 +204,12 @@ func (s *server) planFault(f *frame, err error, facts replay.Facts) error {
 	switch {
 	case errors.As(err, &unknown) && unknown.What == "group":
 		return s.unknownForPlan(f, unknown.Name)
+	case errors.As(err, &unknown) && unknown.What == replay.UnknownCopied:
+		if _, err := s.present(f, unknown.Name); err != nil {
+			return err
+		}
+		return problem(CodeUnknownGroup, "group %s does not exist in cluster %s any more, and has nothing to be copied; as of a point it had: group:%s@P",
+			Shown(unknown.Name), Spell(f.cluster), Shown(unknown.Name))
 	case errors.As(err, &unknown):
 		p := problem(CodeUnknownTopic, "topic %s does not exist in cluster %s", Shown(unknown.Name), Spell(f.cluster))
 		var known []string

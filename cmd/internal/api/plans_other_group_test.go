@@ -47,6 +47,11 @@ func TestPlanToAnotherGroupThatIsNotReadSoFar(t *testing.T) {
 		require.NoError(t, err)
 		return p.Groups[0].Steps[0]
 	}
+	for _, target := range []string{"group:nobody", "group:nobody@2026-11-30T02:50:00Z"} {
+		_, err := d.Plan(t.Context(), api.PlanRequest{Command: replay.CommandReset, Groups: []api.Text{"billing"}, To: target, AllTopics: true})
+		requireCode(t, err, api.CodeUnknownGroup)
+		require.NotContains(t, err.Error(), "allow_new_group", "it is not to be made")
+	}
 	require.Equal(t, replay.ActionSet, to("2026-11-30T02:50:00Z").Action)
 	step := to("2026-11-30T03:00:00Z")
 	require.Equal(t, replay.ActionRefuse, step.Action)

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -65,15 +66,24 @@ func (s *server) readRecords(w http.ResponseWriter, r *http.Request, body []byte
 	if err := decodeStrictly(body, &req); err != nil {
 		return err
 	}
-	if len(req.Subjects) == 0 {
+	switch {
+	case len(req.Subjects) == 0:
 		return problem(CodeBadParameter, "subjects: there is none")
+	case slices.ContainsFunc(req.Subjects, func(s string) bool { return s == "" || strings.ContainsAny(s, " \t\r\n") }):
+		return problem(CodeBadParameter, "subjects: a subject is not empty and has no blanks")
+	case req.To != 0 && max(req.From, 1) > req.To:
+		return problem(CodeBadParameter, "from: %d is behind to: %d", req.From, req.To)
 	}
 	answer := Records{Rows: []RecordRow{}}
 	var err error
 	if answer.Last, err = s.Writes.Log.LastOf(r.Context(), req.Subjects[0]); err != nil {
 		return err
 	}
-	if req.OnlyLast {
+	last, err := s.Log.Last(r.Context())
+	if err != nil {
+		return err
+	}
+	if req.OnlyLast || req.From > last {
 		return s.writeJSON(w, r, answer)
 	}
 	for rec, err := range s.Writes.Log.Read(r.Context(), max(req.From, 1), req.To, ledger.Filter{Subjects: req.Subjects}) {
