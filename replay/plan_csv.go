@@ -50,7 +50,7 @@ func (p *Plan) WriteKafkaCSV(w io.Writer) error {
 // ParseKafkaCSV reads a file of the stock tool: topic,partition,offset for one group, or
 // group,topic,partition,offset for several. The error is a [PlanError] that names the line.
 func ParseKafkaCSV(b []byte) ([]FileRow, error) {
-	r := csv.NewReader(bytes.NewReader(b))
+	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(b, []byte("\ufeff")))) // as spreadsheets begin a file
 	r.FieldsPerRecord = -1
 	var rows []FileRow
 	width := 0

@@ -154,6 +154,9 @@ func TestPlanKafkaCSV(t *testing.T) {
 	require.NoError(t, err)
 	requireSteps(t, again, brief{action: replay.ActionSet, target: 10}, brief{action: replay.ActionSet, target: 10}, brief{action: replay.ActionSet, target: 10})
 
+	marked, err := replay.ParseKafkaCSV(append([]byte("\ufeff"), b.Bytes()...))
+	require.NoError(t, err)
+	require.Equal(t, rows, marked)
 	rows, err = replay.ParseKafkaCSV([]byte("\"a,b\",t,1,7\ng,t,0,5\n"))
 	require.NoError(t, err)
 	require.Equal(t, []replay.FileRow{{Line: 1, Group: "a,b", HasGroup: true, Topic: "t", Partition: 1, Offset: 7}, {Line: 2, Group: "g", HasGroup: true, Topic: "t", Offset: 5}}, rows)

@@ -66,6 +66,9 @@ func fromLedger(p *replay.Plan) string {
 	return asked + ": offsets and bounds are " + as + ", leader epochs are left out" + mend
 }
 
+// mostNamed is how many groups the heading of a plan names.
+const mostNamed = 3
+
 func (a *app) planHeader(p *replay.Plan) {
 	groups := make([]string, len(p.Groups))
 	for i := range p.Groups {
@@ -88,6 +91,9 @@ func (a *app) planHeader(p *replay.Plan) {
 		blocked = "   REFUSED"
 	case why != "":
 		blocked = "   BLOCKED: " + why
+	}
+	if len(groups) > mostNamed+1 {
+		groups = append(groups[:mostNamed], count(len(groups)-mostNamed, "other group"))
 	}
 	fmt.Fprintf(a.stdout, "PLAN %s  %s/%s  %s %s%s\n", p.ID, clusterName(p.Cluster), strings.Join(groups, ","), word, point, blocked)
 	t := p.Sums()
