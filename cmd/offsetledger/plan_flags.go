@@ -242,6 +242,24 @@ func (a *app) namesKafka(flags config.Flags) bool {
 // factsPatience is how long Kafka can take to answer what a plan has to know.
 const factsPatience = 30 * time.Second
 
+// silence is how long nothing is said while Kafka is asked.
+const silence = 2 * time.Second
+
+// sayWhenSlow says that Kafka is being asked, if that takes a while. What it returns ends it, and
+// has to be called.
+func (a *app) sayWhenSlow(k config.Kafka) (answered func()) {
+	said := make(chan struct{})
+	t := time.AfterFunc(silence, func() {
+		defer close(said)
+		a.note("Kafka at %s has not answered yet, for %s", k, silence)
+	})
+	return func() {
+		if !t.Stop() {
+			<-said
+		}
+	}
+}
+
 // kafkaFacts asks Kafka what inquire says, if Kafka is named here; nil if it is not.
 func (a *app) kafkaFacts(ctx context.Context, flags config.Flags, inquire func() (replay.Inquiry, error)) (*replay.Facts, error) {
 	if !a.namesKafka(flags) {
@@ -260,6 +278,7 @@ func (a *app) kafkaFacts(ctx context.Context, flags config.Flags, inquire func()
 		return nil, err
 	}
 	defer client.Close()
+	defer a.sayWhenSlow(k)()
 	wait, cancel := context.WithTimeout(ctx, factsPatience)
 	defer cancel()
 	facts, err := brokers.New(client, a.now).Facts(wait, inquiry)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -152,7 +153,7 @@ func (a *app) confirm(plan *replay.Plan, yes bool) error {
 	fmt.Fprintf(a.stderr, "type %s to carry it out: ", want)
 	line, err := bufio.NewReader(a.stdin).ReadString('\n')
 	switch {
-	case errors.Is(err, io.EOF) && line == "": // of /dev/null, which passes for a terminal
+	case errors.Is(err, io.EOF) && line == "":
 		fmt.Fprintln(a.stderr)
 		return errNoTerminal
 	case err != nil && !errors.Is(err, io.EOF):
@@ -171,7 +172,11 @@ func onTerminal(r io.Reader) bool {
 		return false
 	}
 	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
+	if err != nil || st.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull) // a device as well, and nobody types there
+	return err != nil || !os.SameFile(st, null)
 }
 
 // carryOut carries a plan out from here if Kafka is named, else it has the daemon do it.
@@ -188,9 +193,14 @@ func (a *app) carryOut(ctx context.Context, src *source, plan *replay.Plan, fl *
 		return api.Restored{}, err
 	}
 	defer client.Close()
+	answered := sync.OnceFunc(a.sayWhenSlow(k))
+	defer answered()
 	done, err := replay.Apply(ctx, api.RestoreLog{Client: src.Client}, brokers.New(client, a.now), replay.Order{
 		Plan: plan, By: replay.By{Actor: a.actorOf(fl.actor), Reason: fl.reason}, Strict: fl.strict, WaitEmpty: fl.waitEmpty, Clock: a.now,
-		Learn:   func(ctx context.Context, facts *replay.Facts) error { return src.Learn(ctx, plan.Cluster, facts) },
+		Learn: func(ctx context.Context, facts *replay.Facts) error {
+			answered()
+			return src.Learn(ctx, plan.Cluster, facts)
+		},
 		Waiting: func(groups []replay.PlanGroup) { a.note("waiting: %v", &replay.BlockedError{Groups: groups}) },
 	})
 	if done == nil || err != nil && !errors.Is(err, replay.ErrPartly) {

@@ -22,6 +22,7 @@ func TestNobodyIsAskedWithoutATerminal(t *testing.T) {
 		"a pipe":   {stdin: strings.NewReader("prod/billing\n"), stderr: &strings.Builder{}},
 	} {
 		err := a.confirm(plan, false)
+		require.Empty(t, a.stderr.(*strings.Builder).String(), "nobody is asked: %s", name)
 		require.ErrorContains(t, err, "there is no terminal to ask on", name)
 		require.ErrorContains(t, err, "--yes", name)
 		var coded *exitError
