@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"sync"
@@ -101,7 +102,7 @@ func TestTheStoryIsTheSameBehindASnapshot(t *testing.T) {
 	}
 	answer := func(c api.Config, path string) string {
 		w := httptest.NewRecorder()
-		r := httptest.NewRequest("GET", path, nil)
+		r := httptest.NewRequest(http.MethodGet, path, nil)
 		r.Host = "127.0.0.1"
 		api.NewHandler(c).ServeHTTP(w, r)
 		require.Equal(t, 200, w.Code, "%s: %s", path, w.Body)
