@@ -69,3 +69,44 @@ func TestASnapshotThatCannotBeReadForAMomentIsUsedAgain(t *testing.T) {
 	requireAnswer(away)
 	require.Empty(t, k.warned.String())
 }
+
+// A snapshot goes, and its list of events is handed to the one after it: that writes the list and
+// then the manifest. Cut off before or after any of it, every answer is the same, and the snapshot
+// that got the list is still there.
+func TestACrashWhileAListIsHandedOn(t *testing.T) {
+	log := twoHundred()
+	for i := range log {
+		log[i].Event.Group = fmt.Sprint("group-", i%10)
+	}
+	killed := errors.New("killed")
+	for writes, cut := 0, true; cut; writes++ {
+		k := keep(t, log)
+		for _, n := range []int{50, 100, 150, 200} {
+			k.follow(t, n)
+			k.take(t, time.UnixMilli(int64(n)))
+		}
+		cut = false
+		done := 0
+		k.store.fail = func(string) error {
+			if done++; done > writes {
+				cut = true
+				return killed
+			}
+			return nil
+		}
+		require.NoError(t, k.snapshots.Delete(t.Context(), "s100"), "after %d writes", writes)
+		k.store.fail = nil
+		k.restart(t)
+		require.Len(t, k.snapshots.List(), 3, "after %d writes", writes)
+		for _, seq := range []uint64{60, 120, 149, 160, 200} {
+			for g := range 10 {
+				group := fmt.Sprint("group-", g)
+				got, err := k.snapshots.StateAt(t.Context(), k.log, replay.Point{Seq: seq}, replay.OfGroup("c", group))
+				require.NoError(t, err)
+				want := stateAt(t, log, replay.Point{Seq: seq}, replay.OfGroup("c", group))
+				require.Equal(t, promised(want, "c", group), promised(got, "c", group), "%s at %d after %d writes", group, seq, writes)
+			}
+		}
+		require.LessOrEqual(t, writes, 2, "a list is handed on with two writes")
+	}
+}
