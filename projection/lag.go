@@ -74,17 +74,22 @@ func (l Lag) Note() string {
 // Lag computes the lag of a partition of a group as of the state. An offset of another topic
 // of the same name has none.
 func (s *State) Lag(cluster string, p *Partition) Lag {
+	w, ok := s.Watermark(cluster, p.Topic, p.Partition)
+	if !ok {
+		return p.Lag(nil)
+	}
+	return p.Lag(&w)
+}
+
+// Lag is [State.Lag] with the log as it was observed at some time; nil if it never was.
+func (p *Partition) Lag(w *Watermark) Lag {
 	switch {
 	case p.OtherTopic:
 		return Lag{Why: "committed to another topic of this name"}
 	case p.Unreadable:
 		return Lag{Why: "a later record could not be decoded"}
 	}
-	w, ok := s.Watermark(cluster, p.Topic, p.Partition)
-	if !ok {
-		return LagOf(p.Committed, p.Effective, nil)
-	}
-	return LagOf(p.Committed, p.Effective, &w)
+	return LagOf(p.Committed, p.Effective, w)
 }
 
 // TotalLag sums up the lag of many partitions.

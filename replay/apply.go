@@ -259,8 +259,8 @@ func (a *applying) free(ctx context.Context, names []string) ([]*job, error) {
 		case !a.order.Clock().Before(a.until):
 			return nil, fmt.Errorf("%w after %s: %w", ErrWaited, a.order.WaitEmpty, err)
 		}
-		if text := blocked.Error(); text != told && a.order.Waiting != nil {
-			told = text
+		if who := blocked.who(); who != told && a.order.Waiting != nil {
+			told = who
 			a.order.Waiting(blocked.Groups)
 		}
 		if err := pause(ctx, waitBetween); err != nil {

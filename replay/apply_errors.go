@@ -65,6 +65,20 @@ func (e *BlockedError) Error() string {
 	return "blocked: " + strings.Join(out, "; ")
 }
 
+// who is who is in the way of which group: of a static member, until when it is held moves on with
+// every look and says nothing new.
+func (e *BlockedError) who() string {
+	var out []string
+	for i := range e.Groups {
+		g := &e.Groups[i]
+		out = append(out, g.Group, strings.Join(g.Blocked, ", "))
+		for _, m := range g.Members {
+			out = append(out, m.ID, m.InstanceID)
+		}
+	}
+	return strings.Join(out, "\x00")
+}
+
 // Is makes the error match [ErrBlocked].
 func (e *BlockedError) Is(target error) bool { return target == ErrBlocked }
 

@@ -42,7 +42,10 @@ func LagOver(ctx context.Context, r Reader, cluster, group string, span LagRange
 
 // LagOver is the function of that name, and begins with the newest snapshot that can be used.
 func (s *Snapshots) LagOver(ctx context.Context, r Reader, cluster, group string, span LagRange) ([]LagSample, error) {
-	l := &lagging{cluster: cluster, group: group, span: span, series: map[ledger.TopicPartition]map[int64]*extremes{}}
+	l := &lagging{
+		cluster: cluster, group: group, span: span,
+		series: map[ledger.TopicPartition]map[int64]*extremes{}, courses: map[ledger.TopicPartition]*course{},
+	}
 	from, sc := Point{Time: span.From}, OfGroup(cluster, group)
 	end, err := endOf(ctx, r, from)
 	if err != nil {
@@ -53,8 +56,9 @@ func (s *Snapshots) LagOver(ctx context.Context, r Reader, cluster, group string
 		return nil, err
 	}
 	for _, p := range first.Partitions(cluster, group) {
-		l.sample(first, ledger.TopicPartition{Topic: p.Topic, Partition: p.Partition}, span.From)
+		l.moved(first, ledger.TopicPartition{Topic: p.Topic, Partition: p.Partition}, span.From)
 	}
+	l.settle()
 	st, ok, err := s.start(ctx, r, from, end, &sc)
 	if !ok {
 		st = projection.NewState()
@@ -65,6 +69,7 @@ func (s *Snapshots) LagOver(ctx context.Context, r Reader, cluster, group string
 	if err != nil {
 		return nil, fmt.Errorf("lag of group %q: %w", group, err)
 	}
+	l.settle()
 	return l.samples(), nil
 }
 
@@ -73,6 +78,7 @@ type lagging struct {
 	cluster, group string
 	span           LagRange
 	series         map[ledger.TopicPartition]map[int64]*extremes // by span
+	courses        map[ledger.TopicPartition]*course
 }
 
 // extremes are the samples that are kept of one span; those of the zero Time are none.
@@ -98,7 +104,7 @@ func (l *lagging) fold(records iter.Seq2[ledger.Record, error], st *projection.S
 		}
 		for i := range changes {
 			ch := &changes[i]
-			l.sample(st, ledger.TopicPartition{Topic: ch.Topic, Partition: ch.Partition}, ch.Moment(&rec))
+			l.moved(st, ledger.TopicPartition{Topic: ch.Topic, Partition: ch.Partition}, ch.Moment(&rec))
 		}
 	}
 	return nil
@@ -113,17 +119,17 @@ func (l *lagging) observed(st *projection.State, ev *ledger.Event) {
 		at = ev.NotBefore
 	}
 	if w.Complete {
-		for tp := range l.series {
+		for tp, c := range l.courses {
 			if ledger.WatermarkShard(tp.Topic) == w.Shard {
-				l.sample(st, tp, at)
+				l.turn(st, tp, c, at, turnObserved)
 			}
 		}
 		return
 	}
 	named := func(topic string, partition int32) {
 		tp := ledger.TopicPartition{Topic: topic, Partition: partition}
-		if _, ok := l.series[tp]; ok {
-			l.sample(st, tp, at)
+		if c, ok := l.courses[tp]; ok {
+			l.turn(st, tp, c, at, turnObserved)
 		}
 	}
 	for i := range w.Rows {
@@ -136,32 +142,18 @@ func (l *lagging) observed(st *projection.State, ev *ledger.Event) {
 	}
 }
 
-// sample notes the lag of a partition at a moment. A log end that was told only later says
-// nothing of that moment: it is so of commits that were recorded long after they came true.
-func (l *lagging) sample(st *projection.State, tp ledger.TopicPartition, at ledger.Time) {
-	if l.span.Wants != nil && !l.span.Wants(tp.Topic, tp.Partition) {
+// keep notes a sample, if it is of the range.
+func (l *lagging) keep(s LagSample) {
+	if s.Time.Before(l.span.From) || s.Time.After(l.span.To) {
 		return
 	}
+	tp := ledger.TopicPartition{Topic: s.Topic, Partition: s.Partition}
 	spans := l.series[tp]
 	if spans == nil {
 		spans = map[int64]*extremes{}
 		l.series[tp] = spans
 	}
-	if at.Before(l.span.From) || at.After(l.span.To) {
-		return
-	}
-	p, ok := st.Partition(l.cluster, l.group, tp.Topic, tp.Partition)
-	if !ok {
-		return
-	}
-	s := LagSample{Topic: tp.Topic, Partition: tp.Partition, Time: at, Committed: p.Committed, Lag: st.Lag(l.cluster, &p)}
-	if w, ok := st.Watermark(l.cluster, tp.Topic, tp.Partition); ok {
-		s.LogEnd = projection.Value{At: w.LogEnd, Exists: true}
-		if w.Told.After(at) {
-			s.LogEnd, s.Lag = projection.Value{}, projection.Lag{Why: "the log was not observed at that time"}
-		}
-	}
-	i := l.index(at)
+	i := l.index(s.Time)
 	if spans[i] == nil {
 		spans[i] = &extremes{}
 	}

@@ -1,11 +1,12 @@
 package replay_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
-	"github.com/offsetledger/offsetledger/projection"
 	"github.com/offsetledger/offsetledger/replay"
 )
 
@@ -63,16 +64,70 @@ func TestLagOverARangeIsThatOfTheStates(t *testing.T) {
 	}
 }
 
-// A commit that was recorded after an outage has no lag: its log was looked at only later.
-func TestLagOfAnOutageIsNotKnown(t *testing.T) {
+// requireLagOfStates holds every sample against the state at its moment.
+func requireLagOfStates(t require.TestingT, log memory, span replay.LagRange) {
+	samples, err := replay.LagOver(context.Background(), log, "c", "g", span)
+	require.NoError(t, err)
+	for _, s := range samples {
+		st := stateAt(t, log, replay.Point{Time: s.Time}, replay.OfGroup("c", "g"))
+		p, ok := st.Partition("c", "g", s.Topic, s.Partition)
+		require.True(t, ok, "at %s", s.Time)
+		require.Equal(t, p.Committed, s.Committed, "at %s", s.Time)
+		require.Equal(t, st.Lag("c", &p), s.Lag, "at %s", s.Time)
+	}
+}
+
+// A commit of before an outage is recorded after it, and after the log was looked at again: it is
+// told with the log as it was observed before, and so is what the observation after it found.
+func TestLagOfAnOutage(t *testing.T) {
 	var log memory
 	log.add(0, cursor(500, 400), watermarks(600, 100), commit("g", 1000, row(0, 90, 0, 1000)))
-	log.add(6000, watermarks(6000, 800), commit("g", 3000, row(0, 95, 1, 3000)), cursor(7000, 6900))
-	samples, err := replay.LagOver(t.Context(), log, "c", "g", replay.LagRange{From: millis(500), To: millis(6500), Points: 100})
+	log.add(60_000, watermarks(60_000, 800), commit("g", 3000, row(0, 95, 1, 3000)), cursor(70_000, 69_000))
+	span := replay.LagRange{From: millis(500), To: millis(65_000), Points: 1000}
+	requireLagOfStates(t, log, span)
+	samples, err := replay.LagOver(t.Context(), log, "c", "g", span)
 	require.NoError(t, err)
 	require.Len(t, samples, 3)
-	require.Equal(t, projection.Lag{Known: true, Records: 10, Readable: 10}, samples[0].Lag)
-	require.Equal(t, projection.Lag{Why: "the log was not observed at that time"}, samples[1].Lag)
-	require.Equal(t, projection.Value{At: 95, Exists: true}, samples[1].Committed)
-	require.EqualValues(t, 710, samples[2].Lag.Records)
+	require.EqualValues(t, []int64{10, 5, 705}, []int64{samples[0].Lag.Records, samples[1].Lag.Records, samples[2].Lag.Records})
+}
+
+// Commits and observations are recorded side by side, and not quite in the order in which they came
+// true. The lag over a range is that of the state at each of its moments all the same.
+func TestLagIsToldInTheOrderOfTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		type told struct{ at, recorded int64 }
+		var log memory
+		log.add(0, cursor(500, 400), watermarks(600, 1000), commit("g", 700, row(0, 10, 0, 700)))
+		var commits, looks []told
+		for i := range int64(rapid.IntRange(1, 30).Draw(t, "events")) {
+			at := 1000 + 50*i
+			e := told{at, at + int64(rapid.IntRange(1, 400).Draw(t, "late"))}
+			if rapid.Bool().Draw(t, "commit") {
+				commits = append(commits, e)
+			} else {
+				looks = append(looks, e)
+			}
+		}
+		inOrder := func(of []told) { // each is told by one who reads in order
+			for i := range of[min(1, len(of)):] {
+				of[i+1].recorded = max(of[i+1].recorded, of[i].recorded)
+			}
+		}
+		inOrder(commits)
+		inOrder(looks)
+		at, end := int64(10), int64(1000)
+		for len(commits)+len(looks) > 0 {
+			if len(looks) == 0 || len(commits) > 0 && commits[0].recorded <= looks[0].recorded {
+				at += 7
+				log.add(commits[0].recorded, commit("g", commits[0].at, row(0, at, at, commits[0].at)))
+				commits = commits[1:]
+				continue
+			}
+			end += 11
+			log.add(looks[0].recorded, watermarks(looks[0].at, end))
+			looks = looks[1:]
+		}
+		log.add(9000, cursor(9000, 8900))
+		requireLagOfStates(t, log, replay.LagRange{From: millis(700), To: millis(8000), Points: 8000})
+	})
 }

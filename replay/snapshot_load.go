@@ -120,7 +120,19 @@ func (s *Snapshots) load(ctx context.Context, r Reader, k *known, sc *Scope) (*p
 	if err := s.loadParts(ctx, l, k, *sc, func(name string) bool { return ofTopics(name) && sc.needs(name) }); err != nil {
 		return nil, err
 	}
+	if n := groupsIn(l.State()); !sc.ofCluster && !sc.ofGroup && n != k.Groups {
+		return nil, fmt.Errorf("%w: it holds %d groups, and its manifest says %d", errUnusable, n, k.Groups)
+	}
 	return l.State(), nil
+}
+
+func groupsIn(s *projection.State) (n int) {
+	for _, cluster := range s.Clusters() {
+		for range s.GroupNames(cluster) {
+			n++
+		}
+	}
+	return n
 }
 
 // loadParts reads those parts of a snapshot that are wanted.

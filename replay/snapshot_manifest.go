@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -131,6 +132,9 @@ func decodeManifest(b []byte) (Manifest, error) {
 			return Manifest{}, fmt.Errorf("its manifest makes no sense: part %q behind %q", row.Name, before)
 		}
 		before = row.Name
+	}
+	if _, ok := m.part(capturePart); !ok && m.Groups > 0 {
+		return Manifest{}, errors.New("its manifest makes no sense: it has groups, and no part " + capturePart)
 	}
 	return m, nil
 }

@@ -13,6 +13,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -194,6 +195,10 @@ func resign(o *objects, id string, change func(string) string) {
 	o.all[name] = append([]byte(hex.EncodeToString(sum[:])+"\n"), text...)
 }
 
+func without(pattern string) func(string) string {
+	return func(s string) string { return regexp.MustCompile(pattern).ReplaceAllString(s, "") }
+}
+
 func replacing(old, by string) func(string) string {
 	return func(s string) string { return strings.Replace(s, old, by, 1) }
 }
@@ -219,6 +224,8 @@ func TestREP02SnapshotOfAnotherShape(t *testing.T) {
 		"part without a name":          {func(o *objects, m replay.Manifest) { resign(o, m.ID(), replacing(`"name":"t3"`, `"name":""`)) }, "makes no sense"},
 		"part that there is not":       {func(o *objects, m replay.Manifest) { resign(o, m.ID(), replacing(`"name":"t3"`, `"name":"tq"`)) }, "makes no sense"},
 		"part twice":                   {func(o *objects, m replay.Manifest) { resign(o, m.ID(), replacing(`"name":"t3"`, `"name":"t2"`)) }, "makes no sense"},
+		"capture left out":             {func(o *objects, m replay.Manifest) { resign(o, m.ID(), without(`{"name":"capture"[^}]*},`)) }, "no part capture"},
+		"groups left out":              {func(o *objects, m replay.Manifest) { resign(o, m.ID(), without(`{"name":"g[0-9a-f]{2}"[^}]*},`)) }, "its manifest says 1"},
 		"manifest of another":          {func(o *objects, m replay.Manifest) { o.all[m.ID()+"/manifest"] = o.all["s100/manifest"] }, "is that of s100"},
 	} {
 		t.Run(name, func(t *testing.T) {

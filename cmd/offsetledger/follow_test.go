@@ -31,7 +31,7 @@ func program(t *testing.T, stdout io.Writer) (*app, *strings.Builder) {
 func TestHistoryFollows(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "night")
 	writeLedger(t, "night", dir)
-	l, err := openLedger(t.Context(), dir)
+	l, err := openLedger(t.Context(), dir, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, l.close()) }()
 	server := httptest.NewServer(api.NewHandler(api.Config{Log: l.log, View: l.view}))
@@ -119,7 +119,7 @@ func TestAReaderThatHasSeenEnoughIsNoError(t *testing.T) {
 func TestAStoppedDaemonEndsFollowing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "night")
 	writeLedger(t, "night", dir)
-	l, err := openLedger(t.Context(), dir)
+	l, err := openLedger(t.Context(), dir, nil)
 	require.NoError(t, err)
 	server := httptest.NewServer(api.NewHandler(api.Config{Log: l.log, View: l.view}))
 	r, w := io.Pipe()

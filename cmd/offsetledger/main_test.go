@@ -122,7 +122,7 @@ func writeLedger(t *testing.T, story, dir string) {
 // Nothing has come for as long as QUIET says since the story ended.
 func startDaemon(t *testing.T, ts *testscript.TestScript, args []string) {
 	dir := ts.MkAbs(args[0])
-	l, err := openLedger(t.Context(), dir)
+	l, err := openLedger(t.Context(), dir, nil)
 	require.NoError(t, err)
 	now, err := time.Parse(time.RFC3339, apitest.NightEnds)
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -212,6 +213,9 @@ func (a *app) carryOut(ctx context.Context, src *source, plan *replay.Plan, fl *
 // askEvery is the time between two tries to have a blocked plan carried out.
 const askEvery = 500 * time.Millisecond
 
+// heldUntil is until when a static member is held, which moves on with every look.
+var heldUntil = regexp.MustCompile(`held until \S+`)
+
 // askDaemon has the daemon carry a plan out, again and again while somebody is in the way and there
 // is patience left.
 func (a *app) askDaemon(ctx context.Context, src *source, plan *replay.Plan, fl *applyFlags) (api.Restored, error) {
@@ -229,9 +233,9 @@ func (a *app) askDaemon(ctx context.Context, src *source, plan *replay.Plan, fl 
 		case !a.now().Before(until):
 			return done, fmt.Errorf("%w after %s: %w", replay.ErrWaited, fl.waitEmpty, err)
 		}
-		if p.Detail != told {
-			told = p.Detail
-			a.note("waiting: %s", told)
+		if who := heldUntil.ReplaceAllLiteralString(p.Detail, ""); who != told {
+			told = who
+			a.note("waiting: %s", p.Detail)
 		}
 		if err := pause(ctx, askEvery); err != nil {
 			return done, err

@@ -83,7 +83,7 @@ func (a *app) printSnapshots(answer *api.Snapshots) error {
 		return printRows(a, answer.Rows, t)
 	}
 	if len(answer.Rows) == 0 {
-		a.note("no snapshot: everything is read from the first event")
+		a.note("no snapshot can be used: everything is read from the first event")
 		return nil
 	}
 	if err := t.Write(a.stdout); err != nil {

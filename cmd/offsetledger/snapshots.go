@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,12 +14,13 @@ import (
 // openSnapshots finds the snapshots of the ledger, beside it on its NATS server. Without them
 // everything is answered from the log: so what is wrong with them is no reason to fail.
 func (s *store) openSnapshots(ctx context.Context, cfg storeConfig) {
+	logger := cmp.Or(cfg.logger, cfg.unused)
 	bucket, err := objstore.New(s.conn, objstore.Config{})
 	if err == nil {
-		s.snapshots, err = replay.OpenSnapshots(ctx, replay.SnapshotConfig{Store: bucket, Incarnation: s.log.Incarnation(), Logger: cfg.logger, Trail: s.trail, Pick: s.log.Pick})
+		s.snapshots, err = replay.OpenSnapshots(ctx, replay.SnapshotConfig{Store: bucket, Incarnation: s.log.Incarnation(), Logger: logger, Trail: s.trail, Pick: s.log.Pick})
 	}
-	if err != nil && cfg.logger != nil {
-		cfg.logger.Warn("there are no snapshots: everything is read from the beginning", "err", err)
+	if err != nil && logger != nil {
+		logger.Warn("there are no snapshots: everything is read from the beginning", "err", err)
 	}
 }
 

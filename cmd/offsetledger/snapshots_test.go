@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/projection"
+	"github.com/offsetledger/offsetledger/replay"
+	"github.com/offsetledger/offsetledger/replay/objstore"
 )
 
 // large is a commit that takes at least so many bytes.
@@ -84,4 +88,25 @@ func TestTheDaemonTakesSnapshotsAndBeginsWithThem(t *testing.T) {
 		require.Equal(t, want, got)
 		require.Equal(t, 20, incidents)
 	})
+}
+
+// Somebody asks a ledger whose daemon is away. What of its snapshots cannot be used is told, and the
+// answer comes from the events.
+func TestACommandTellsOfASnapshotThatCannotBeUsed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "night")
+	writeLedger(t, "night", dir)
+	l, err := openLedger(t.Context(), dir, nil)
+	require.NoError(t, err)
+	m, err := l.snapshots.Take(t.Context(), replay.Taking{Read: l.view.ReadIncidents, Now: time.Now()})
+	require.NoError(t, err)
+	bucket, err := objstore.New(l.conn, objstore.Config{})
+	require.NoError(t, err)
+	require.NoError(t, bucket.Put(t.Context(), m.ID()+"/capture", []byte("something else")))
+	require.NoError(t, l.close())
+
+	var out strings.Builder
+	a, stderr := program(t, &out)
+	require.Equal(t, exitDone, a.execute(t.Context(), []string{"snapshot", "list", "--data-dir", dir}), stderr)
+	require.Contains(t, stderr.String(), `level=WARN msg="snapshot is not used" snapshot=`+m.ID()+` err="it cannot be used: part capture is damaged`)
+	require.Contains(t, stderr.String(), "no snapshot can be used: everything is read from the first event")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -109,7 +110,7 @@ func (a *app) open(ctx context.Context) (*source, error) {
 		return nil, fmt.Errorf("no daemon listens at %s and there is no ledger in %s: start one with offsetledger serve, "+
 			"or say where it is with --api or --data-dir", defaultAPI, w.dir)
 	}
-	l, err := openLedger(ctx, w.dir)
+	l, err := openLedger(ctx, w.dir, a.warnings())
 	if holder, ok := holderOf(w.dir, err); ok {
 		return holder, nil
 	}
@@ -118,6 +119,17 @@ func (a *app) open(ctx context.Context) (*source, error) {
 	}
 	h := api.NewHandler(api.Config{Log: l.log, View: l.view, Snapshots: l.snapshots, Append: appender(l.log), Writes: recordOnly(l.log), Ledger: ledgerReport(l.log), Now: a.now})
 	return &source{Client: &api.Client{URL: "http://" + localName, Transport: api.Local(h)}, close: l.close, alone: true}, nil
+}
+
+// warnings are what is logged to who types a command, without the time.
+func (a *app) warnings() *slog.Logger {
+	timeless := func(groups []string, attr slog.Attr) slog.Attr {
+		if len(groups) == 0 && attr.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return attr
+	}
+	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: timeless}))
 }
 
 func daemon(url string) *source {

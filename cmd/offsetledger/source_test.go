@@ -19,7 +19,7 @@ import (
 func TestAPointIsReadByTheClockHere(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "night")
 	writeLedger(t, "night", dir)
-	l, err := openLedger(t.Context(), dir)
+	l, err := openLedger(t.Context(), dir, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, l.close()) }()
 	ends, err := time.Parse(time.RFC3339, apitest.NightEnds)
@@ -58,7 +58,7 @@ func TestCompletionAsksWhomTheCommandWouldAsk(t *testing.T) {
 	}
 	require.NotContains(t, complete("--data-dir", dir, "bil"), "billing", "nobody has it open")
 
-	l, err := openLedger(t.Context(), dir)
+	l, err := openLedger(t.Context(), dir, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, l.close()) }()
 	server := httptest.NewServer(api.NewHandler(api.Config{Log: l.log, View: l.view}))

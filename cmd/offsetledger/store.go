@@ -38,6 +38,7 @@ type storeConfig struct {
 	nats    string       // URLs of somebody else's server, instead of dir
 	create  bool         // where there is no ledger, make one
 	logger  *slog.Logger // nil logs nothing
+	unused  *slog.Logger // is told which snapshots cannot be used, if logger is nil; nil is not
 }
 
 // openStore opens a ledger. On failure nothing stays open.
@@ -154,12 +155,13 @@ type openedLedger struct {
 	reading errgroup.Group
 }
 
-// openLedger opens the ledger in dir and reads all of it. It never makes one.
-func openLedger(ctx context.Context, dir string) (*openedLedger, error) {
+// openLedger opens the ledger in dir and reads all of it. It never makes one. Which snapshots cannot be
+// used is told to a logger, which can be nil.
+func openLedger(ctx context.Context, dir string, unused *slog.Logger) (*openedLedger, error) {
 	if !holdsLedger(dir) {
 		return nil, noLedger(dir)
 	}
-	s, err := openStore(ctx, storeConfig{dir: dir})
+	s, err := openStore(ctx, storeConfig{dir: dir, unused: unused})
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger in %s: %w", dir, err)
 	}

@@ -100,7 +100,7 @@ func TestAGroupOfFiftyPartitionsIsPutBackAndTakenBack(t *testing.T) {
 	}
 	shown := d.ask("restore", "show", done.ID).stdout
 	require.Contains(t, shown, done.ID+"  done  ")
-	require.Contains(t, shown, "by ana (unverified): CHG-41\nplan "+plan.ID+"  written 50  deleted 0  refused 0\n")
+	require.Contains(t, shown, "by ana (unverified): CHG-41\nplan "+plan.ID+": to "+plan.Point+"  written 50  deleted 0  refused 0\n")
 	require.Contains(t, shown, "restore undo "+done.ID)
 	require.Contains(t, d.ask("restore", "show", done.ID, "-o", "json").stdout, `"state":"done"`)
 	d.through()
