@@ -10,9 +10,10 @@ import (
 )
 
 // Plan is what a restore or a reset would do to every partition, worked out before anything is
-// touched. It is made by [PlanRestore] and [PlanReset], which are pure: of the same history and
-// the same [Facts] they make the same plan, digest and all. A plan is data; carrying it out is
-// somebody else's work.
+// touched. [NewDraft] begins one, [Draft.Inquiry] says what has to be known of Kafka, and
+// [Draft.Plan] makes it of that; [PlanRestore] and [PlanReset] do so at once where it is known
+// already. They are pure: of the same history and the same [Facts] they make the same plan, digest
+// and all. A plan is data; [Apply] carries it out.
 //
 // A plan pins targets, topic ids, log starts and metadata, and not what is committed now:
 // [Plan.Renew] works it out anew from later Facts.

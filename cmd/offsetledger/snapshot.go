@@ -73,7 +73,7 @@ func (a *app) printSnapshots(answer *api.Snapshots) error {
 		return a.printJSON(answer)
 	}
 	t := &table.Table{Columns: []table.Column{
-		{Name: "ID"}, {Name: "TIME"}, {Name: "SERVES FROM"}, {Name: "GROUPS", Right: true}, {Name: "PARTS", Right: true}, {Name: "BYTES", Right: true},
+		{Name: "ID"}, {Name: "TIME"}, {Name: "SERVES FROM"}, {Name: "GROUPS", Right: true}, {Name: "PARTITIONS", Right: true}, {Name: "BYTES", Right: true},
 	}}
 	for i := range answer.Rows {
 		s := &answer.Rows[i]

@@ -185,7 +185,7 @@ func gapRow(g *projection.Gap) Gap {
 func (f *frame) unknownGroup(name string, known []string) *Problem {
 	if f.status.Capturing && !f.status.Ready {
 		p := problem(CodeCatchingUp, "group %s has not been seen yet, but capture is still catching up with what was there at the start", Spell(name))
-		p.Progress = &Progress{Seq: f.seq, Last: f.seq}
+		p.Progress = &Progress{Seq: f.seq, Last: f.seq, BehindSeconds: f.behind()}
 		return p
 	}
 	if f.cover.FirstSeq == 0 {

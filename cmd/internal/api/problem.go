@@ -82,8 +82,9 @@ type Problem struct {
 
 // Progress is how far reading has come.
 type Progress struct {
-	Seq  uint64 `json:"seq"`
-	Last uint64 `json:"last"`
+	Seq           uint64   `json:"seq"`
+	Last          uint64   `json:"last"`
+	BehindSeconds *float64 `json:"behind_seconds"` // how far capture is behind; null if that is not known, or not what is waited for
 }
 
 func (p *Problem) Error() string { return p.Detail }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -210,7 +211,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	rt, ok := s.routes[r.URL.Path]
 	if !ok {
-		return problem(CodeNotFound, "no such path %s; the API is at /api/v1/groups, group, history, lag, diff, events, incidents, plans, snapshots and ledger", Spell(r.URL.Path))
+		return problem(CodeNotFound, "no such path %s; the API is at %s", Spell(r.URL.Path), strings.Join(slices.Sorted(maps.Keys(s.routes)), ", "))
 	}
 	posting := r.Method == http.MethodPost && rt.post != nil
 	reading := (r.Method == http.MethodGet || r.Method == http.MethodHead) && rt.serve != nil
