@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -67,7 +68,8 @@ func testRealTruncation(t *testing.T, version string, away bool) {
 		}
 	}
 	require.Equal(t, int64(119), ats[19])
-	require.Equal(t, []int64{109, 200}, ats[20:], "what the broker still has, then what came after")
+	// A broker that is just coming up may store a commit, and have it sent again.
+	require.Equal(t, []int64{109, 200}, slices.Compact(ats[20:]), "what the broker still has, then what came after")
 	require.Equal(t, projection.MovementRolledBack, f[20])
 }
 
