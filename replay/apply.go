@@ -43,6 +43,8 @@ type Order struct {
 	By   By
 	// Strict wants everything that is committed to be what it was when the plan was made.
 	Strict bool
+	// Patience is how long Kafka can take to say what is true now; 0 is 30 seconds.
+	Patience time.Duration
 	// WaitEmpty is how long to wait for groups that are in the way; 0 does not wait.
 	WaitEmpty time.Duration
 	// NeedsApproval wants somebody else to have approved the plan within the last [ApprovalLife].
@@ -108,6 +110,9 @@ func Apply(ctx context.Context, log Log, b Broker, o Order) (*Restored, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
+	if o.Patience == 0 {
+		o.Patience = 30 * time.Second
+	}
 	a := &applying{log: log, broker: b, order: o, plan: o.Plan, done: Restored{Plan: o.Plan.ID}}
 	if err := a.allowed(ctx); err != nil {
 		return nil, fmt.Errorf("apply plan %s: %w", o.Plan.ID, err)
@@ -143,7 +148,7 @@ func (a *applying) allowed(ctx context.Context) error {
 		return errors.New("a plan has to be sealed before it is carried out")
 	case a.plan.Impossible():
 		return &RefusedError{Reasons: a.plan.refusals()}
-	case a.order.NeedsApproval:
+	case a.order.NeedsApproval && !a.plan.idle():
 		return Approved(ctx, a.log, a.plan, a.order.By, a.order.Clock())
 	}
 	return nil
@@ -284,7 +289,12 @@ func pause(ctx context.Context, d time.Duration) error {
 // to be done to each.
 func (a *applying) look(ctx context.Context, names []string) ([]*job, error) {
 	some := a.plan.of(names)
-	facts, err := a.broker.Facts(ctx, some.Inquiry())
+	wait, cancel := context.WithTimeout(ctx, a.order.Patience)
+	defer cancel()
+	facts, err := a.broker.Facts(wait, some.Inquiry())
+	if err != nil && wait.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("no answer within %s: %w", a.order.Patience, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ask what is true now: %w", err)
 	}

@@ -21,19 +21,18 @@ type StaleError struct {
 }
 
 func (e *StaleError) Error() string {
-	if e.Running != "" {
+	switch {
+	case e.Running != "":
 		return fmt.Sprintf("plan %s is being carried out by another run, as %s; this one has done nothing", e.ID, e.Running)
+	case e.Done != "":
+		return fmt.Sprintf("plan %s was carried out already, as %s, and nothing is repeated", e.ID, e.Done)
 	}
 	most := e.Changed[:min(len(e.Changed), 5)]
 	more := ""
 	if n := len(e.Changed) - len(most); n > 0 {
 		more = fmt.Sprintf(", and %d more", n)
 	}
-	why := "is not true any more"
-	if e.Done != "" {
-		why = "was carried out already, as " + e.Done + ", and nothing is repeated"
-	}
-	return fmt.Sprintf("plan %s %s: %s%s", e.ID, why, strings.Join(most, ", "), more)
+	return fmt.Sprintf("plan %s is not true any more: %s%s", e.ID, strings.Join(most, ", "), more)
 }
 
 // Is makes the error match [ErrStale].

@@ -29,6 +29,12 @@ func (p *Plan) Sums() Sums {
 	return t
 }
 
+// idle reports whether a plan moves nothing.
+func (p *Plan) idle() bool {
+	t := p.Sums()
+	return t.Set+t.Deleted == 0
+}
+
 func (t *Sums) add(s *Step) {
 	switch s.Action {
 	case ActionSet:

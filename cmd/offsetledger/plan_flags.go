@@ -245,13 +245,13 @@ const factsPatience = 30 * time.Second
 // silence is how long nothing is said while Kafka is asked.
 const silence = 2 * time.Second
 
-// sayWhenSlow says that Kafka is being asked, if that takes a while. What it returns ends it, and
+// sayWhenSlow says that somebody has not answered, if that takes a while. What it returns ends it, and
 // has to be called.
-func (a *app) sayWhenSlow(k config.Kafka) (answered func()) {
+func (a *app) sayWhenSlow(who string) (answered func()) {
 	said := make(chan struct{})
 	t := time.AfterFunc(silence, func() {
 		defer close(said)
-		a.note("Kafka at %s has not answered yet, for %s", k, silence)
+		a.note("%s has not answered yet, for %s", who, silence)
 	})
 	return func() {
 		if !t.Stop() {
@@ -278,7 +278,7 @@ func (a *app) kafkaFacts(ctx context.Context, flags config.Flags, inquire func()
 		return nil, err
 	}
 	defer client.Close()
-	defer a.sayWhenSlow(k)()
+	defer a.sayWhenSlow("Kafka at " + k.String())()
 	wait, cancel := context.WithTimeout(ctx, factsPatience)
 	defer cancel()
 	facts, err := brokers.New(client, a.now).Facts(wait, inquiry)

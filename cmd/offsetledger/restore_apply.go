@@ -194,7 +194,7 @@ func (a *app) carryOut(ctx context.Context, src *source, plan *replay.Plan, fl *
 		return api.Restored{}, err
 	}
 	defer client.Close()
-	answered := sync.OnceFunc(a.sayWhenSlow(k))
+	answered := sync.OnceFunc(a.sayWhenSlow("Kafka at " + k.String()))
 	defer answered()
 	done, err := replay.Apply(ctx, api.RestoreLog{Client: src.Client}, brokers.New(client, a.now), replay.Order{
 		Plan: plan, By: replay.By{Actor: a.actorOf(fl.actor), Reason: fl.reason}, Strict: fl.strict, WaitEmpty: fl.waitEmpty, Clock: a.now,
@@ -225,7 +225,9 @@ func (a *app) askDaemon(ctx context.Context, src *source, plan *replay.Plan, fl 
 	}
 	told := ""
 	for {
+		answered := a.sayWhenSlow("the daemon, which asks Kafka,")
 		done, err := src.Apply(ctx, req)
+		answered()
 		var p *api.Problem
 		switch {
 		case !errors.As(err, &p) || p.Code != api.CodeBlocked || fl.waitEmpty == 0:

@@ -58,3 +58,21 @@ func TestWhoIsWaitedForIsToldOnce(t *testing.T) {
 	require.True(t, untils[0].Known())
 	require.Equal(t, []int64{90, 90, 90}, w.at("billing"))
 }
+
+// unanswering is a Kafka that does not answer.
+type unanswering struct{ replay.Broker }
+
+func (unanswering) Facts(ctx context.Context, _ replay.Inquiry) (replay.Facts, error) {
+	<-ctx.Done()
+	return replay.Facts{}, ctx.Err()
+}
+
+// A Kafka that does not answer is not waited for without end, and nothing was begun.
+func TestAKafkaThatDoesNotAnswer(t *testing.T) {
+	w := newWorld(t)
+	w.rewound("billing")
+	_, err := replay.Apply(t.Context(), w.log, unanswering{}, replay.Order{Plan: w.plan(90, "billing"), By: night, Patience: 50 * time.Millisecond})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "ask what is true now: no answer within 50ms")
+	require.Empty(t, w.restores())
+}
