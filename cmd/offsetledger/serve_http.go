@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
 	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/ledger/stream"
 )
 
@@ -65,6 +67,14 @@ func (q questioned) Last(ctx context.Context) (uint64, error) {
 		return q.s.view.Seq(), nil
 	}
 	return q.Log.Last(ctx)
+}
+
+// Read fails at once while the NATS server is away, where it would wait for long.
+func (q questioned) Read(ctx context.Context, from, to uint64, f ledger.Filter) iter.Seq2[ledger.Record, error] {
+	if !q.s.away() {
+		return q.Log.Read(ctx, from, to, f)
+	}
+	return q.s.unreadable()
 }
 
 // hostsOf are the names that a listener answers to. One on loopback answers to no other, so

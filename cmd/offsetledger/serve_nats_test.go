@@ -64,6 +64,8 @@ func TestServeOutlivesTheNATSServer(t *testing.T) {
 	port := srv.Addr().(*net.TCPAddr).Port
 	d := serveKafka(t, "", fake.Addrs()[0], "--nats", srv.ClientURL())
 	d.captures("g", "t", 7)
+	commitAt(t, fake, "h", 1) // something that is folded, and that no question has looked at yet
+	d.until("h is seen", func() bool { _, body := d.get("/api/v1/groups"); return strings.Contains(body, `"h"`) })
 
 	stopNATS(srv)
 	commitAt(t, fake, "g", 8)
@@ -74,6 +76,9 @@ func TestServeOutlivesTheNATSServer(t *testing.T) {
 	at, ok := d.offset("g", "t", 0)
 	require.True(t, ok, "questions are answered")
 	require.Equal(t, int64(7), at)
+	code, body := d.get("/api/v1/history?group=g")
+	require.Equal(t, http.StatusServiceUnavailable, code, body)
+	require.Contains(t, body, "the ledger cannot be read: the NATS server at "+srv.ClientURL()+" is away")
 
 	startNATS(t, server.Options{JetStream: true, StoreDir: store, Port: port})
 	d.captures("g", "t", 8)

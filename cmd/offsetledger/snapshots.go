@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
+	"github.com/offsetledger/offsetledger/cmd/internal/api"
+	"github.com/offsetledger/offsetledger/ledger"
 	"github.com/offsetledger/offsetledger/replay"
 	"github.com/offsetledger/offsetledger/replay/objstore"
 )
@@ -17,10 +20,25 @@ func (s *store) openSnapshots(ctx context.Context, cfg storeConfig) {
 	logger := cmp.Or(cfg.logger, cfg.unused)
 	bucket, err := objstore.New(s.conn, objstore.Config{})
 	if err == nil {
-		s.snapshots, err = replay.OpenSnapshots(ctx, replay.SnapshotConfig{Store: bucket, Incarnation: s.log.Incarnation(), Logger: logger, Trail: s.trail, Pick: s.log.Pick})
+		s.snapshots, err = replay.OpenSnapshots(ctx, replay.SnapshotConfig{Store: bucket, Incarnation: s.log.Incarnation(), Logger: logger, Trail: s.trail, Pick: s.pick})
 	}
 	if err != nil && logger != nil {
 		logger.Warn("there are no snapshots: everything is read from the beginning", "err", err)
+	}
+}
+
+// pick reads single records of the log, and fails at once while the NATS server is away.
+func (s *store) pick(ctx context.Context, seqs []uint64) iter.Seq2[ledger.Record, error] {
+	if s.away() {
+		return s.unreadable()
+	}
+	return s.log.Pick(ctx, seqs)
+}
+
+// unreadable is what is read of a log that cannot be reached.
+func (s *store) unreadable() iter.Seq2[ledger.Record, error] {
+	return func(yield func(ledger.Record, error) bool) {
+		yield(ledger.Record{}, fmt.Errorf("%w: the NATS server at %s is away", api.ErrAway, s.at))
 	}
 }
 

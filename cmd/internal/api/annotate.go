@@ -120,10 +120,15 @@ func (s *server) learnReasons(ctx context.Context, f *frame) (err error) {
 		s.annotated.of[f.cluster] = a
 	}
 	s.annotated.mu.Unlock()
-	if f.reasons, err = a.said.Through(ctx, f.seq); err != nil {
+	through := func(seq uint64) (err error) {
+		if f.reasons, err = a.said.Through(ctx, seq); err == nil {
+			f.putBacks, err = a.putBack.Through(ctx, seq)
+		}
 		return err
 	}
-	f.putBacks, err = a.putBack.Through(ctx, f.seq)
+	if err = through(f.seq); errors.Is(err, ErrAway) {
+		err = through(0) // what was read before is all that can be said
+	}
 	return err
 }
 

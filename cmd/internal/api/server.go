@@ -19,13 +19,17 @@ import (
 
 // Log is the stored history; a stream.Log is one.
 type Log interface {
-	// Read yields the records from one sequence to another, both included; to 0 is the last.
+	// Read yields the records from one sequence to another, both included; to 0 is the last. One that
+	// cannot be reached is [ErrAway], at once.
 	Read(ctx context.Context, from, to uint64, f ledger.Filter) iter.Seq2[ledger.Record, error]
 	// Follow yields the records from a sequence on, and goes on until ctx ends.
 	Follow(ctx context.Context, from uint64, f ledger.Filter) iter.Seq2[ledger.Record, error]
 	// Last is the last sequence stored, 0 if there is none.
 	Last(ctx context.Context) (uint64, error)
 }
+
+// ErrAway is a log that cannot be reached now. What was folded of it is answered all the same.
+var ErrAway = errors.New("the ledger cannot be read")
 
 // Status is how capture is doing. The zero Status is that of a ledger that nobody captures
 // into: what it says of the present is as old as its last record.
@@ -198,6 +202,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case errors.As(err, &p):
 	case r.Context().Err() != nil:
 		return // nobody is listening any more
+	case errors.Is(err, ErrAway):
+		p = problem(CodeUnhealthy, "%v", err)
 	default:
 		s.Logger.Error("a question could not be answered", "path", r.URL.Path, "error", err)
 		p = problem(CodeInternal, "%v", err)
