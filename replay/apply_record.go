@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -82,6 +83,20 @@ func Restores(ctx context.Context, r Reader, cluster string) ([]RestoreRecord, e
 		}
 	}
 	return out, nil
+}
+
+// UndoneBy says of restores, as [Restores] returns them, which other one took each back. One that was
+// itself taken back took nothing back.
+func UndoneBy(restores []RestoreRecord) map[string]string {
+	by := map[string]string{}
+	for i := range slices.Backward(restores) { // what undoes comes behind what it undoes
+		r := &restores[i]
+		if r.Undoes == "" || r.Until == 0 || by[r.Restore] != "" || by[r.Undoes] != "" {
+			continue
+		}
+		by[r.Undoes] = r.Restore
+	}
+	return by
 }
 
 // begin records that the plan is about to be carried out, if the last that an operator did is what

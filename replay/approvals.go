@@ -26,15 +26,15 @@ func NewApprovals(r Reader, cluster string) *Approvals {
 	return &Approvals{operators: operators{reader: r, cluster: cluster}, given: map[string][]approval{}}
 }
 
-// Before returns who other than actor was the last to agree to a plan before the event at a
+// Through returns who other than actor was the last to agree to a plan up to the event at a
 // sequence and a time, no longer before than [ApprovalLife]; false if nobody had.
-func (a *Approvals) Before(ctx context.Context, plan, actor string, seq uint64, at ledger.Time) (string, bool, error) {
+func (a *Approvals) Through(ctx context.Context, plan, actor string, seq uint64, at ledger.Time) (string, bool, error) {
 	if err := a.read(ctx, seq, OperationApprove, a.take); err != nil {
 		return "", false, fmt.Errorf("read who agreed to plan %s: %w", plan, err)
 	}
 	by, ok := "", false
 	for _, g := range a.given[plan] {
-		if g.seq < seq && !samePerson(g.actor, actor) && stillApproved(g.at, at) {
+		if g.seq <= seq && !samePerson(g.actor, actor) && stillApproved(g.at, at) {
 			by, ok = g.actor, true
 		}
 	}

@@ -29,15 +29,15 @@ func TestAnApprovalIsGoodForADay(t *testing.T) {
 		at    int64
 		want  string
 	}{
-		{"lee", 1, 0, ""},
-		{"lee", 2, hour, "ana"},
-		{"lee", 3, hour, "kim"},
-		{"kim", 3, day, "ana"},
-		{"kim", 3, day + 1, ""},
-		{"lee", 3, day + 1, "kim"},
-		{"lee", 3, day + hour + 1, ""},
+		{"lee", 0, 0, ""},
+		{"lee", 1, hour, "ana"},
+		{"lee", 2, hour, "kim"},
+		{"kim", 2, day, "ana"},
+		{"kim", 2, day + 1, ""},
+		{"lee", 2, day + 1, "kim"},
+		{"lee", 2, day + hour + 1, ""},
 	} {
-		by, ok, err := replay.NewApprovals(log, "c").Before(t.Context(), "p12345", c.actor, c.seq, ledger.AtTime(time.UnixMilli(c.at)))
+		by, ok, err := replay.NewApprovals(log, "c").Through(t.Context(), "p12345", c.actor, c.seq, ledger.AtTime(time.UnixMilli(c.at)))
 		require.NoError(t, err)
 		require.Equal(t, c.want, by, "%+v", c)
 		require.Equal(t, c.want != "", ok)

@@ -14,15 +14,9 @@ import (
 // A log lost its end and went on with other records, but has not come again to where the newest
 // snapshot was taken: what that one lists are the places of records that are no more.
 func TestREP03ListOfASnapshotOfRecordsThatAreLost(t *testing.T) {
-	log := twoHundred()
-	for i := range log {
-		log[i].Event.Group = fmt.Sprint("group-", i%10)
-	}
+	log := tenGroups()
 	k := keep(t, log)
-	for _, n := range []int{100, 200} {
-		k.follow(t, n)
-		k.take(t, time.UnixMilli(int64(n)))
-	}
+	k.takeAt(t, 100, 200)
 	other := slices.Clone(log[:150])
 	for i := range int64(20) {
 		at := 14*hour + i

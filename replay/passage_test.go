@@ -72,6 +72,23 @@ func (k *kept) take(t require.TestingT, taken time.Time) replay.Manifest {
 	return m
 }
 
+// takeAt takes a snapshot after each of so many records.
+func (k *kept) takeAt(t require.TestingT, records ...int) {
+	for _, n := range records {
+		k.follow(t, n)
+		k.take(t, time.UnixMilli(int64(n)))
+	}
+}
+
+// tenGroups are twoHundred records of ten groups by turns.
+func tenGroups() memory {
+	log := twoHundred()
+	for i := range log {
+		log[i].Event.Group = fmt.Sprint("group-", i%10)
+	}
+	return log
+}
+
 // live lets a ledger go through its life up to some sequence: it is followed, snapshots are taken,
 // thinned and deleted, lists are damaged, and it is started again.
 func (k *kept) live(t *rapid.T) {

@@ -58,13 +58,21 @@ type StoredPlan struct {
 }
 
 // Plans yields the plans of a cluster that are stored, oldest first. One that cannot be read is
-// an error that does not end the others.
+// [ErrPlanFile], which does not end the others.
 func Plans(ctx context.Context, r Reader, cluster string) iter.Seq2[StoredPlan, error] {
+	return PlansOf(ctx, r, cluster, func(string) bool { return true })
+}
+
+// PlansOf is [Plans] for the ids that are wanted: no other plan is unpacked.
+func PlansOf(ctx context.Context, r Reader, cluster string, wanted func(id string) bool) iter.Seq2[StoredPlan, error] {
 	return func(yield func(StoredPlan, error) bool) {
 		for rec, err := range operations(ctx, r, cluster, OperationPlan) {
 			if err != nil {
 				yield(StoredPlan{}, err)
 				return
+			}
+			if !wanted(rec.Event.Operation.Target) {
+				continue
 			}
 			found, err := storedPlan(&rec)
 			if !yield(found, err) {
@@ -93,13 +101,11 @@ func storedPlan(rec *ledger.Record) (StoredPlan, error) {
 // FindPlan finds a stored plan by its id; of a plan that was stored several times the first
 // counts. It fails with [ErrNoPlan] if there is none.
 func FindPlan(ctx context.Context, r Reader, cluster, id string) (StoredPlan, error) {
-	for rec, err := range operations(ctx, r, cluster, OperationPlan) {
+	for sp, err := range PlansOf(ctx, r, cluster, func(of string) bool { return of == id }) {
 		if err != nil {
-			return StoredPlan{}, fmt.Errorf("find plan %s: %w", id, err)
+			err = fmt.Errorf("find plan %s: %w", id, err)
 		}
-		if rec.Event.Operation.Target == id {
-			return storedPlan(&rec)
-		}
+		return sp, err
 	}
 	return StoredPlan{}, fmt.Errorf("find plan %s: %w", id, ErrNoPlan)
 }

@@ -76,17 +76,17 @@ func (x *PutBacks) renew(ctx context.Context, r Reader, cluster string) error {
 
 // learn reads what the restores were to do of which that is not known yet.
 func (x *PutBacks) learn(ctx context.Context, r Reader, cluster string, restores []RestoreRecord) error {
-	missing := map[string]goal{}
+	missing, ids := map[string]goal{}, map[string]bool{}
 	for i := range restores {
 		digest := restores[i].Digest
 		if _, known := x.goals[digest]; !known {
-			missing[digest] = goal{}
+			missing[digest], ids[restores[i].Plan] = goal{}, true
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	for sp, err := range Plans(ctx, r, cluster) {
+	for sp, err := range PlansOf(ctx, r, cluster, func(id string) bool { return ids[id] }) {
 		if errors.Is(err, ErrPlanFile) {
 			continue // its restore says less
 		}
@@ -124,18 +124,13 @@ func indexed(restores []RestoreRecord, goals map[string]goal) *PutBack {
 		restores: restores, points: make([]Point, len(restores)),
 		ofPlan: map[string][]int{}, ofIncident: map[string][]int{}, ofGroup: map[string][]int{}, undoing: map[string][]int{},
 	}
-	undone := map[string]bool{}
-	for i := len(x.restores) - 1; i >= 0; i-- { // what undoes comes behind what it undoes
-		if r := &x.restores[i]; r.Undoes != "" && r.Until != 0 && !undone[r.Restore] {
-			undone[r.Undoes] = true
-		}
-	}
+	undone := UndoneBy(restores)
 	for i := range x.restores {
 		r, g := &x.restores[i], goals[x.restores[i].Digest]
 		x.points[i] = g.point
 		x.ofPlan[r.Plan] = append(x.ofPlan[r.Plan], i)
 		switch {
-		case r.Until == 0 || undone[r.Restore]:
+		case r.Until == 0 || undone[r.Restore] != "":
 		case r.Undoes != "":
 			x.undoing[r.Undoes] = append(x.undoing[r.Undoes], i)
 		case g.incident != "":

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,15 +29,9 @@ func (o *outage) Read(ctx context.Context, from, to uint64, f ledger.Filter) ite
 // A store or a log that cannot be read for a moment proves nothing about the snapshots: they are
 // passed over then, and used again as soon as they can be read.
 func TestASnapshotThatCannotBeReadForAMomentIsUsedAgain(t *testing.T) {
-	log := twoHundred()
-	for i := range log {
-		log[i].Event.Group = fmt.Sprint("group-", i%10)
-	}
+	log := tenGroups()
 	k := keep(t, log)
-	for _, n := range []int{100, 200} {
-		k.follow(t, n)
-		k.take(t, time.UnixMilli(int64(n)))
-	}
+	k.takeAt(t, 100, 200)
 	k.restart(t)
 	before := k.snapshots.List()
 	require.Len(t, before, 2)
@@ -74,17 +67,11 @@ func TestASnapshotThatCannotBeReadForAMomentIsUsedAgain(t *testing.T) {
 // then the manifest. Cut off before or after any of it, every answer is the same, and the snapshot
 // that got the list is still there.
 func TestACrashWhileAListIsHandedOn(t *testing.T) {
-	log := twoHundred()
-	for i := range log {
-		log[i].Event.Group = fmt.Sprint("group-", i%10)
-	}
+	log := tenGroups()
 	killed := errors.New("killed")
 	for writes, cut := 0, true; cut; writes++ {
 		k := keep(t, log)
-		for _, n := range []int{50, 100, 150, 200} {
-			k.follow(t, n)
-			k.take(t, time.UnixMilli(int64(n)))
-		}
+		k.takeAt(t, 50, 100, 150, 200)
 		cut = false
 		done := 0
 		k.store.fail = func(string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -124,6 +125,32 @@ func (a *app) showPlan(ctx context.Context, src *source, plan *replay.Plan, k co
 	return &exitError{exitRefused, fmt.Errorf("plan %s cannot be carried out: %w", plan.ID, errors.New(strings.Join(why, "; ")))}
 }
 
+// showStored writes a plan as it was made, and to people what was done with it since, or can be.
+func (a *app) showStored(ctx context.Context, src *source, id string) error {
+	plan, err := src.ShowPlan(ctx, api.Query{Cluster: a.cluster, ID: id})
+	if err != nil || !a.text() {
+		if err == nil {
+			err = a.printPlan(plan)
+		}
+		return err
+	}
+	done, err := src.Restores(ctx, api.Query{Cluster: plan.Cluster})
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(done.Rows, func(r api.RestoreRow) bool { return r.Plan == id }) // the newest comes first
+	if i < 0 {
+		return a.offerPlan(ctx, src, plan, config.Flags{})
+	}
+	if err := a.printPlan(plan); err != nil {
+		return err
+	}
+	r := &done.Rows[i]
+	fmt.Fprintf(a.stdout, "carried out %s as %s, by %s: %s\n", r.Time, r.ID, cellOf(r.Actor), stateWords(r))
+	fmt.Fprintf(a.stdout, "more  %s\n", a.typed("restore", "show", r.ID))
+	return nil
+}
+
 func (a *app) restoreListCommand() *cobra.Command {
 	var applied bool
 	cmd := &cobra.Command{
@@ -213,11 +240,10 @@ func (a *app) restoreShowCommand() *cobra.Command {
 			if strings.HasPrefix(args[0], "r") {
 				return a.showRestore(cmd.Context(), src, args[0])
 			}
-			plan, err := src.ShowPlan(cmd.Context(), api.Query{Cluster: a.cluster, ID: args[0]})
-			if err != nil {
+			if err := a.otherKind(args[0], planWord); err != nil {
 				return err
 			}
-			return a.offerPlan(cmd.Context(), src, plan, config.Flags{})
+			return a.showStored(cmd.Context(), src, args[0])
 		},
 	}
 	a.sourceFlags(cmd)

@@ -114,10 +114,6 @@ func (a *app) applyPlan(ctx context.Context, src *source, plan *replay.Plan, fl 
 	if err := a.confirm(plan, fl.yes); err != nil {
 		return err
 	}
-	began, err := src.Restores(ctx, api.Query{Cluster: plan.Cluster})
-	if err != nil {
-		return err
-	}
 	done, err := a.carryOut(ctx, src, plan, fl)
 	if err != nil {
 		return applyExit(err)
@@ -131,7 +127,11 @@ func (a *app) applyPlan(ctx context.Context, src *source, plan *replay.Plan, fl 
 	if fl.watch == 0 || done.ID == "" {
 		return nil
 	}
-	return a.watchRestored(ctx, src, plan, began.Seq, fl.watch)
+	shown, _, err := a.findRestore(ctx, src, done.ID)
+	if err != nil {
+		return err
+	}
+	return a.watchRestored(ctx, src, plan, shown.Restore.Seq, fl.watch)
 }
 
 // errNoTerminal is why nobody is asked.

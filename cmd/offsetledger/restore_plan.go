@@ -27,15 +27,14 @@ func (a *app) planOf(ctx context.Context, src *source, args []string, fl *applyF
 		return a.lastPlan(ctx, src, fl)
 	case planWord.MatchString(args[0]):
 		return src.ShowPlan(ctx, api.Query{Cluster: a.cluster, ID: args[0]})
-	case restoreWord.MatchString(args[0]):
-		return nil, usagef("%s is a restore, which was carried out; to take it back: %s", args[0], a.typed("restore", "undo", args[0]))
-	case incidentWord.MatchString(args[0]):
-		return nil, usagef("%s is an incident; a plan that puts it back: %s", args[0], a.typed("restore", "plan", "--incident", args[0]))
+	}
+	if err := a.otherKind(args[0], planWord); err != nil {
+		return nil, err
 	}
 	b, err := readInput(args[0])
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, usagef("%s is neither the id of a plan, as p7f3a1, nor a file; %s shows the plans", args[0], a.typed("restore", "list"))
+		return nil, usagef("%q is neither the id of a plan, as p7f3a1, nor a file; %s shows the plans", args[0], a.typed("restore", "list"))
 	case err != nil:
 		return nil, usagef("read a plan: %w", err)
 	}
@@ -44,6 +43,22 @@ func (a *app) planOf(ctx context.Context, src *source, args []string, fl *applyF
 		return nil, &exitError{exitRefused, fmt.Errorf("%s: %w", args[0], err)}
 	}
 	return plan, nil
+}
+
+// otherKind says of an id that it is of another kind than the one that is wanted, and what it is for;
+// nil if it is not.
+func (a *app) otherKind(id string, wanted *regexp.Regexp) error {
+	switch {
+	case wanted.MatchString(id):
+		return nil
+	case planWord.MatchString(id):
+		return usagef("%s is a plan; what plans were carried out as: %s", id, a.typed("restore", "list", "--applied"))
+	case restoreWord.MatchString(id):
+		return usagef("%s is a restore, which was carried out; to take it back: %s", id, a.typed("restore", "undo", id))
+	case incidentWord.MatchString(id):
+		return usagef("%s is an incident; a plan that puts it back: %s", id, a.typed("restore", "plan", "--incident", id))
+	}
+	return nil
 }
 
 // lastPlan is the last plan that can still be carried out: of whoever carries it out if there is

@@ -28,6 +28,9 @@ are to be moved all the same.`,
 			if err := fl.check(a); err != nil {
 				return err
 			}
+			if err := a.otherKind(args[0], restoreWord); err != nil {
+				return err
+			}
 			req.ID = args[0]
 			return a.restoreUndo(cmd.Context(), req, fl)
 		},
@@ -70,6 +73,9 @@ to the same digest within 24 hours. Who acts is as claimed: nobody proves it.`,
 		Example: `  offsetledger restore approve p7f3a1 --reason CHG-41`,
 		Args:    oneArg("the id of a plan", "p7f3a1"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.otherKind(args[0], planWord); err != nil {
+				return err
+			}
 			src, err := a.open(cmd.Context())
 			if err != nil {
 				return err

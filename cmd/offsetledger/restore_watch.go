@@ -34,6 +34,9 @@ written: moves it back or far forward, or deletes it. The program ends with 3 an
 				return err
 			}
 			defer src.close() //nolint:errcheck // nothing was written
+			if err := a.otherKind(args[0], restoreWord); err != nil {
+				return err
+			}
 			shown, plan, err := a.findRestore(cmd.Context(), src, args[0])
 			if err != nil {
 				return err
@@ -53,7 +56,8 @@ var errNothingCaptures = errors.New("nothing captures into this ledger, so that 
 
 // canWatch fails if nobody could tell whether what is written stays.
 func canWatch(ctx context.Context, src *source, cluster string) error {
-	answer, err := src.Groups(ctx, api.Query{Cluster: cluster})
+	one := 1 // what is asked for is how capture is doing
+	answer, err := src.Groups(ctx, api.Query{Cluster: cluster, Limit: &one})
 	if err == nil && answer.Coverage.BehindSeconds == nil {
 		err = &exitError{exitRefused, fmt.Errorf("nothing was done: %w: leave out --watch, or apply it where the daemon runs", errNothingCaptures)}
 	}

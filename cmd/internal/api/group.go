@@ -39,10 +39,9 @@ func (s *server) group(w http.ResponseWriter, r *http.Request, q Query) error {
 		return err
 	}
 	answer.Envelope = f.envelope("group", f.asOf, f.asOf)
-	if err := s.learnReasons(r.Context(), f); err != nil {
+	if answer.LastIncident, err = s.lastIncident(r.Context(), f, *q.Group); err != nil {
 		return err
 	}
-	answer.LastIncident = s.lastIncident(f, *q.Group)
 	return s.writeJSON(w, r, answer)
 }
 

@@ -203,13 +203,16 @@ func (f *frame) incidentRow(in *projection.Incident) IncidentRow {
 }
 
 // lastIncident is the newest incident of a group, nil if it never had one.
-func (s *server) lastIncident(f *frame, group string) *IncidentRow {
-	var row *IncidentRow
-	s.View.ReadIncidents(func(_ *projection.State, x *projection.Incidents) {
-		if in, ok := x.Last(f.cluster, group); ok {
-			told := f.incidentRow(&in)
-			row = &told
-		}
-	})
-	return row
+func (s *server) lastIncident(ctx context.Context, f *frame, group string) (*IncidentRow, error) {
+	var last projection.Incident
+	var ok bool
+	s.View.ReadIncidents(func(_ *projection.State, x *projection.Incidents) { last, ok = x.Last(f.cluster, group) })
+	if !ok {
+		return nil, nil
+	}
+	if err := s.learnReasons(ctx, f); err != nil {
+		return nil, err
+	}
+	row := f.incidentRow(&last)
+	return &row, nil
 }

@@ -170,7 +170,7 @@ func (n *narrator) rows(ctx context.Context, e *event) ([]ChangeRow, error) {
 		if row.Actor != nil {
 			actor = string(*row.Actor)
 		}
-		by, _, err := n.approvals.Before(ctx, *row.Plan, actor, row.Seq, row.Time.Time)
+		by, _, err := n.approvals.Through(ctx, *row.Plan, actor, row.Seq, row.Time.Time)
 		if err != nil {
 			return nil, err
 		}
